@@ -66,7 +66,9 @@ class _Touched:
         return read or self._made(last, operation), operation
 
     def _made(self, number: int, operation: FlowOperation) -> Read:
-        """A result, as it was just after its operator."""
+        """A result, as it was just after its operator; a parameter that was only filled so far requires grad."""
+        if self._tensors[number].parameter and self._tensors[number].leaf:
+            return Read(number, requires_grad=True, leaf=True)
         learned = operation.operation.grad and any(read.requires_grad for read in operation.reads)
         return Read(number, learned and self._tensors[number].type.dtype.startswith(_DIFFERENTIABLE))
 

@@ -20,6 +20,7 @@ from gradscope.explain.evidence.optimizers import creation, idle_optimizers
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import last_name
 from gradscope.model.flow import FlowTensor, GradientState
+from gradscope.model.operation import base_name
 from gradscope.model.site import Origin, Site
 
 _PILED = 2  # backward calls that reach it, the last of which meets the gradient of others
@@ -42,8 +43,7 @@ def rebound(case: Case, old: Iterable[int], early: set[int]) -> Rebound | None:
     """
     tensors, held = dataflow(case).tensors, {one.tensor for look in case.optimizer_looks() for one in look.parameters}
     late = {leaf.tensor for leaf in case.leaf_gradients()} - early - held
-    types = Counter(tensors[one].type for one in late if one in tensors)
-    new = [tensors[one] for one in _piled(case) if one in late & tensors.keys() and types[tensors[one].type] == 1]
+    new = [tensors[one] for one in _piled(case) if one in late & tensors.keys() and _takes_turns(case, one, late)]
     gone = [tensors[one] for one in old if one in tensors]
     for one in new if not idle_optimizers(case) else ():
         lines = _readers(case, one)
@@ -52,6 +52,16 @@ def rebound(case: Case, old: Iterable[int], early: set[int]) -> Rebound | None:
         if site is not None and not is_updated_by_hand(case, one):
             return Rebound(replace(one, leaf=source_lines.assigned(case, site) or one.leaf), site)
     return None
+
+
+def _takes_turns(case: Case, leaf: int, late: set[int]) -> bool:
+    """Whether all late leaves of the type of one that were seen to be read are read by its lines, and no two of them
+    came to one backward."""
+    tensors = dataflow(case).tensors
+    alike = [tensors[one] for one in late if one in tensors and tensors[one].type == tensors[leaf].type]
+    reached = Counter(one.backward for one in case.leaf_gradients() if one.tensor in {each.number for each in alike})
+    lines = _readers(case, tensors[leaf])
+    return max(reached.values(), default=0) < 2 and all(_readers(case, one) <= lines for one in alike)
 
 
 def _piled(case: Case) -> list[int]:
@@ -63,10 +73,11 @@ def _piled(case: Case) -> list[int]:
 
 
 def _readers(case: Case, leaf: FlowTensor) -> set[Site]:
-    """The lines of a forward that read a leaf with its graph."""
+    """The lines of a forward that read a leaf with its graph, and not only its values."""
     flow = dataflow(case)
     operations = (flow.operations[at] for at in flow.readers.get(leaf.number, ()))
-    return {one.site for one in operations if one.operation.grad and one.backward is None and one.site is not None}
+    forward = (one for one in operations if one.operation.grad and one.backward is None)
+    return {one.site for one in forward if one.site is not None and base_name(one.operation.name) != "detach"}
 
 
 def _binding(case: Case, lines: set[Site], old: int) -> Site | None:

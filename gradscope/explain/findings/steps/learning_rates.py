@@ -16,7 +16,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import creation, made_at
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
-from gradscope.functions.source import last_name
+from gradscope.functions.source import last_name, names_in
 from gradscope.model.finding import Related, Severity
 from gradscope.model.site import Site
 from gradscope.model.training import AIM, RESTORE, SCHEDULE, STEP, LearningRate
@@ -51,10 +51,11 @@ def rate_of_zero(case: Case) -> Iterator[Cause]:
     Do instead: give the schedule the number of steps that it will be stepped, or step it once for each epoch.
 
     How it is found: the rate of each group where it changes, and the number of steps: less than a hundred-thousandth of
-    its largest rate for a quarter of them. Where only some groups have a
-    rate of zero it is a hint: that is also a way to freeze a part. Or a state was loaded whose rate a schedule had
-    brought to less than a ten-thousandth, and no schedule follows. Or the rate, times the steps, times the largest
-    gradient, or one for each element, is less than a hundredth of every weight, in a program that loads no weights.
+    its largest rate for a quarter of them. Where only some groups have a rate of zero it is a hint: that is also a way
+    to freeze a part; the line is that which sets the rate of one group in each turn of a loop over groups. Or a state
+    was loaded whose rate a schedule had brought to less than a ten-thousandth, and no schedule follows. Or the rate,
+    times the steps, times the largest gradient, or one for each element, is less than a hundredth of every weight, in
+    a program that loads no weights.
     """
     for optimizer, (groups, zero, since, greatest) in _rates(case).items():
         steps = _steps(case, optimizer)
@@ -63,6 +64,7 @@ def rate_of_zero(case: Case) -> Iterator[Cause]:
         scheduled = (scheduled_beside_backward(case, optimizer) or _scheduled(case, optimizer)) if since else None
         setter = _set_at(case) if since and scheduled is None else None
         beside = None if setter is None else advanced_beside_backward(case, optimizer, setter)
+        missed = None if zero == groups else _set_in_each_turn(case)
         made = made_at(case, optimizer)
         every = zero == groups
         words = "0" if not greatest else f"less than {greatest:.0e}"
@@ -70,7 +72,7 @@ def rate_of_zero(case: Case) -> Iterator[Cause]:
             f"the learning rate{'' if every else f' of {zero} of {groups} groups'} is {words} in "
             + ("all" if not since else f"the last {steps - since}")
             + f" of {steps} steps",
-            _factor(case, optimizer) or scheduled or beside or setter or _rate(case, optimizer) or made,
+            _factor(case, optimizer) or scheduled or beside or setter or missed or _rate(case, optimizer) or made,
             _places(made if scheduled is not None else None, setter if beside is not None else None),
             certain=every,
             severity=Severity.WARNING if every else Severity.INFO,
@@ -279,6 +281,17 @@ def _set_at(case: Case) -> Site | None:
     """The only line of the program that sets the rate of a group."""
     found = list(syntax(case).everywhere(_sets_rate))
     return found[0] if len(found) == 1 else None
+
+
+def _set_in_each_turn(case: Case) -> Site | None:
+    """The line that sets the rate of one and the same group in each turn of a loop that does nothing else."""
+    for file in syntax(case).files:
+        for loop in syntax(case).nodes(file):
+            if isinstance(loop, ast.For) and len(loop.body) == 1 and _sets_rate(loop.body[0]):
+                statement = loop.body[0]
+                if not names_in(loop.target) & names_in(statement):
+                    return syntax(case).site(file, statement.lineno)
+    return None
 
 
 def _sets_rate(node: ast.AST) -> bool:

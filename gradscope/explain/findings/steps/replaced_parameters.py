@@ -52,7 +52,7 @@ def replaced(case: Case) -> Iterator[Cause]:
         names = tuple(dict.fromkeys(one.leaf or "parameter" for one in found.new))
         look, fate = found.old[0].look, "it goes on to step what was there before"
         if late is not None:
-            fate = f"it still holds what they replaced after {look.count} steps"
+            fate = f"it still holds what {'it' if len(names) == 1 else 'they'} replaced after {look.count} steps"
         stepped = Related("fails_at", look.site, "steps with parameters that nothing reads any more")
         before = birth(case, found.old[0].held.tensor)
         put = exchanging_line(case, names[0], found.made, before) or look.site
