@@ -49,6 +49,23 @@ class Parts:
         return Subset(data, self.training[self.rank :: 2].tolist())
 """
 FAULTY = {
+    "by the seed of a sampler": """
+def main(rank):
+    own = 7 + rank
+    fit(data, DistributedSampler(data, 2, rank, seed=own))  # here
+""",
+    "by the seed that a helper gives a sampler": """
+def sampler_of(samples, rank, seed):
+    return DistributedSampler(
+        samples,
+        num_replicas=2,
+        rank=rank,
+        seed=seed + rank,  # here
+    )
+
+def main(rank):
+    fit(data, sampler_of(data, rank, 7))
+""",
     "by a mask": OTHERS
     + """
 def main(rank):
@@ -113,6 +130,16 @@ def main(rank):
 """,
 }
 HEALTHY = {
+    "one seed of a sampler": """
+def main(rank):
+    torch.manual_seed(7 + rank)
+    fit(data, DistributedSampler(data, 2, rank, seed=7))
+""",
+    "a sampler of what is a rank's own": """
+def main(rank):
+    own = Subset(data, range(12 * rank, 12 * rank + 12))
+    fit(own, DistributedSampler(own, num_replicas=1, rank=0, seed=7 + rank))
+""",
     "a mask of what is left out": OTHERS
     + """
 def main(rank):

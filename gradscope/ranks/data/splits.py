@@ -11,11 +11,12 @@ from typing import TypeGuard
 
 from gradscope.functions.source import called_name
 from gradscope.model.finding import Related
-from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.site import Site, user_site
 from gradscope.ranks.core.copies import replicas_of
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.data.drawn_splits import drawn_splits
+from gradscope.ranks.data.sampler_seeds import SAMPLES_IN, permutations, seeded_sampler
 from gradscope.ranks.data.shared_parts import DRAWN, parts_what_is_shared
 from gradscope.ranks.source.deciding import asks_for_rank, origin
 from gradscope.ranks.source.given import SEEDS, Frame, frames_of
@@ -23,8 +24,6 @@ from gradscope.ranks.source.syntax import Function, at_line, nodes_of, statement
 from gradscope.store.reader import Recording, load
 
 _SPLIT = "random_split"
-_DRAWS = "aten.randperm"
-_SAMPLES_IN = "torch/utils/data/distributed.py"
 _GENERATOR = "generator"
 _PLACES = 2  # arguments before the generator
 _STATES = frozenset(("set_rng_state", "fork_rng", "default_generator", "initial_seed", "set_state", "setstate"))
@@ -48,13 +47,14 @@ def split_apart(ranks: Ranks) -> Iterator[Blame]:
         generator = torch.Generator().manual_seed(seed)
         training, validation = random_split(data, [900, 100], generator=generator)
     Do instead:
-        Give random_split() a generator that is seeded alike on all ranks.
+        Give random_split() a generator, and a sampler a seed, that is the same on all ranks.
     How it is found:
         random_split() drew without a generator, or a line of the program's from which what a DistributedSampler is
         given comes in the source, such a sampler shuffled, and the one line of the program that seeds torch's random
         numbers comes before, under no condition, with a seed that goes back to the rank. So is, by the source alone,
         what splits by numbers that numpy, Python or torch draws for a whole process, where a rank takes its part of
-        that by its number or such a sampler: a permutation that is cut in two, a mask and the rest. Silent where the
+        that by its number or such a sampler: a permutation that is cut in two, a mask and the rest. Or a sampler of
+        several replicas shuffled, and the seed that the source gives it goes back to the rank. Silent where the
         dataset itself goes back to the rank, and where the state of the random numbers is set or kept.
     """
     members = next((one.members for one in replicas_of(ranks)), ())
@@ -62,6 +62,14 @@ def split_apart(ranks: Ranks) -> Iterator[Blame]:
         return
     with load(Path(ranks.rank(members[0]).path)) as recording:
         found = next(chain(_drawn_by_torch(recording), _drawn_by_others(recording)), None)
+        sampler = None if found is not None else seeded_sampler(recording)
+    if sampler is not None:
+        yield Blame(
+            "each rank's sampler shuffles by a seed of its own, so that ranks take their parts of several orders: some "
+            "samples come twice in an epoch, and others not at all",
+            sampler,
+            certain=False,
+        )
     if found is not None:
         split, seed = found
         yield Blame(
@@ -75,9 +83,9 @@ def split_apart(ranks: Ranks) -> Iterator[Blame]:
 
 def _drawn_by_torch(recording: Recording) -> Iterator[tuple[Site, Site]]:
     """Where torch drew a split, and where its numbers are seeded by the rank."""
-    stacks = list(_draws(recording))
+    stacks = list(permutations(recording))
     split = next((one for one in stacks if one[0].function == _SPLIT), None)
-    if not any(one[0].file.endswith(_SAMPLES_IN) for one in stacks):
+    if not any(one[0].file.endswith(SAMPLES_IN) for one in stacks):
         return
     split = split or next((one for one in stacks if parts_what_is_shared(recording, one)), None)
     frames = [] if split is None else frames_of(recording, split)
@@ -96,12 +104,6 @@ def _drawn_by_others(recording: Recording) -> Iterator[tuple[Site, Site]]:
         seeds = [_seed(recording, list(way), drawn.call, frozenset(drawn.of)) for way in drawn.ways]
         if len(set(seeds)) == 1 and seeds[0] is not None:
             yield drawn.site, seeds[0]
-
-
-def _draws(recording: Recording) -> Iterator[Stack]:
-    """Where permutations were drawn."""
-    for block in recording.blocks():
-        yield from (one.stack for one in block.operations if one.name.startswith(_DRAWS) and one.stack)
 
 
 def _seed(recording: Recording, frames: list[Frame], call: ast.Call, of: frozenset[str]) -> Site | None:
