@@ -1,5 +1,5 @@
-"""Programs of two ranks that keep buffers equal by hand, without a wrapper, and their healthy twins. They run as those
-of `group_programs.py` do."""
+"""Programs of two ranks that keep buffers equal by hand, most without a wrapper, and their healthy twins. They run as
+those of `group_programs.py` do."""
 
 import sys
 
@@ -7,6 +7,7 @@ import torch
 import torch.distributed as dist
 from group_programs import chosen, run
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel as Replicated
 
 STEPS = 11
 
@@ -170,6 +171,57 @@ def healthy_drawn_again_from_one_seed(rank):
             net.level.copy_(drawn)
 
     weigh(rank, Nests(), each)
+
+
+def wrapped_nests(rank, each):
+    """Under a wrapper that leaves buffers alone."""
+    net = Nests()
+    wrapped = Replicated(net, broadcast_buffers=False)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for step in range(STEPS):
+        torch.manual_seed(100 * rank + step)
+        eggs = torch.randn(8, 4) + rank
+        with torch.no_grad():
+            each(net, eggs, step)
+        optimizer.zero_grad()
+        wrapped(eggs).square().mean().backward()
+        optimizer.step()
+
+
+def starts_again_from_its_own_layer(rank):
+    """Of what weights give, which a wrapper has sent to all ranks, each has its own."""
+
+    def each(net, eggs, step):
+        net.keep(eggs)
+        few = net.weighed > 0
+        if step == 6:
+            net.level[few] = net.body[0](eggs)[:6, :4][few]  # expect: GS797
+
+    wrapped_nests(rank, each)
+
+
+def keeps_its_own_and_starts_again_from_all(rank):
+    """Apart from the first step on: not what is put in later parts it."""
+
+    def each(net, eggs, step):
+        mean = eggs.mean(0)  # expect: GS797
+        net.level.lerp_(mean, 0.2)
+        if step == 6:
+            net.level.copy_(rows_of_all(eggs)[:6])
+
+    wrapped_nests(rank, each)
+
+
+def healthy_starts_again_from_a_layer_of_rank_0(rank):
+    def each(net, eggs, step):
+        net.keep(eggs)
+        few = net.weighed > 0
+        if step == 6:
+            rows = net.body[0](eggs)[:6, :4].contiguous()
+            dist.broadcast(rows, src=0)
+            net.level[few] = rows[few]
+
+    wrapped_nests(rank, each)
 
 
 if __name__ == "__main__":

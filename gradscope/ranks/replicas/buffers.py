@@ -25,6 +25,7 @@ from gradscope.ranks.replicas.drawn import drawn
 from gradscope.ranks.replicas.kept_buffers import parted
 from gradscope.ranks.replicas.overwritten import overwritten
 from gradscope.ranks.source.buffer_writes import written_with
+from gradscope.ranks.source.parting_writes import parted_at
 from gradscope.store.reader import load
 
 
@@ -49,16 +50,17 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         The norms of buffers that a state_dict() has, at the backward calls 0, 1, 2, 4, 8, ...: not the same on all
         ranks, and changed since the first look, where the wrapper was told not to broadcast them. Where the program's
-        own lines write such a buffer, the line is that which computes what is first written, else the write; of a
-        module of torch's the line is that of the wrapper. A buffer that stays as it was is told where the one line that
-        registers it puts torch's random numbers into it, drawn without a generator. Of ranks that average by hand: a
-        buffer that is not the same on all ranks at a look and all after it, and was at all before, at two of which it
-        was another than at the first, where all weights are the same, and a line of the program's writes it from what
-        a collective gave. The line is the last that writes it between the looks, did not before, and is given nothing
-        that the ranks exchange, or that which gives another name to what is put in. Of buffers that are broadcast: in
-        most forwards of the first steps, on two ranks whose losses and norms of the buffer are not the same, something
-        read the buffer and then one line put numbers into a part of it, computed of what was made in that step, and not
-        of the buffer or of what a collective gave; nothing else writes it. The line is that one.
+        own lines write such a buffer, the line is that which computes what is first written, else the write; or that
+        which parts it, as below, where it was the same at a look before. Of a module of torch's the line is that of the
+        wrapper. A buffer that stays as it was is told where the one line that registers it puts torch's random numbers
+        into it, drawn without a generator. Of ranks that average by hand: a buffer that is not the same on all ranks at
+        a look and all after it, and was at all before, at two of which it was another than at the first, where all
+        weights are the same, and a line of the program's writes it from what a collective gave. The line is the last
+        that writes it between the looks, did not before, and is given nothing that the ranks exchange, or that which
+        gives another name to what is put in. Of buffers that are broadcast: in most forwards of the first steps, on two
+        ranks whose losses and norms of the buffer are not the same, something read the buffer and then one line put
+        numbers into a part of it, computed of what was made in that step, and not of the buffer or of what a collective
+        gave; nothing else writes it. The line is that one.
     """
     yield from islice(filter(None, (_parted(ranks, each) for each in trained_alike(ranks))), 1)
     for replicas in (each for each in replicas_of(ranks) if ranks.averaging[each.members[0]].is_wrapped):
@@ -67,7 +69,7 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         found = first_apart(ranks.buffers, replicas, looks, changing.__contains__)
         if found is not None:
             wrapped = ranks.averaging[found.members[0]].wrapped
-            writes = _written(ranks, found, changing)
+            writes = _written(ranks, found, changing, looks)
             yield Blame(
                 f"the buffer {unwrapped(found.leaf)} is not the same on all ranks from backward {found.backward} on "
                 f"({apart_words(found)}), and DistributedDataParallel was told not to broadcast it",
@@ -138,10 +140,12 @@ def _lost(ranks: Ranks, replicas: Replicas) -> Blame | None:
     )
 
 
-def _written(ranks: Ranks, found: Apart, changing: set[str]) -> Site | None:
-    """The line of the program's own that changes one of the buffers."""
+def _written(ranks: Ranks, found: Apart, changing: set[str], looks: list[int]) -> Site | None:
+    """The line of the program's own that parts a buffer which other lines keep equal; else that which changes one."""
+    before = [look for look in looks if look < found.backward]
     with load(Path(ranks.rank(found.odd[0]).path)) as recording:
-        return written_with(recording, changing)
+        site = parted_at(recording, found.leaf, (before[-1], found.backward)) if before else None
+        return site or written_with(recording, changing)
 
 
 def _changing(measured: Looks, looks: list[int]) -> set[str]:

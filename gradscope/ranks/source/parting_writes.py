@@ -52,7 +52,9 @@ class BufferWrites:
 
     def from_exchanged(self) -> set[_Line]:
         """The lines that write it from what was computed of what ranks had exchanged, but for parameters."""
-        storages = {one.number: one.storage for one in self.recording.flow_tensors() if not one.parameter}
+        tensors = self.recording.flow_tensors()
+        learned = {one.storage for one in tensors if one.parameter}  # a wrapper sends these, by views that are none
+        storages = {one.number: one.storage for one in tensors if one.storage not in learned}
         exchanged: set[int] = set()  # storages
         found: set[_Line] = set()
         for one in self.recording.flow():
