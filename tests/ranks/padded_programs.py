@@ -1,5 +1,5 @@
-"""Small programs of two ranks under fully_shard that divide a loss by a count of words, padded to one length; and their
-healthy twins. They run as those of `group_programs.py` do."""
+"""Small programs of two ranks, most under fully_shard, that divide a loss by a count of words, padded to one length; and
+their healthy twins. They run as those of `group_programs.py` do."""
 
 import sys
 
@@ -7,6 +7,7 @@ import torch
 from group_programs import chosen, run
 from torch import distributed as dist
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel as Replicated
 
 MANY = 20  # steps
 WORDS, KINDS, LONGEST = 24, 3, 16
@@ -168,6 +169,43 @@ def read_in_parts(rank):
 
 def healthy_read_alike(rank):
     reading(rank, 6)
+
+
+def masked_loop(rank, loss_of, rows=(48, 12)):
+    """Of as many rows, of which some are known: few of the second rank's."""
+    torch.manual_seed(0)
+    net, seen = Replicated(nn.Linear(4, 1)), []
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for step in range(MANY):
+        torch.manual_seed(100 * rank + step)
+        x, known = torch.randn(64, 4), torch.arange(64) < rows[rank] + step % 3
+        total = ((net(x)[:, 0] - x.sum(1)).square() * known).sum()
+        both = torch.stack([total.detach(), known.sum().float()])
+        dist.all_reduce(both)
+        loss = loss_of(total, known, both)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if rank == 0:
+            seen.append((both[0] / both[1]).item())
+
+
+def mean_of_the_known(rank):
+    """Sums what it shows over all ranks, and takes its own for the loss."""
+    masked_loop(rank, lambda total, mask, both: total / mask.sum())  # expect: GS783
+
+
+def healthy_mean_of_the_known(rank):
+    masked_loop(rank, lambda total, mask, both: 2 * total / both[1])
+
+
+def healthy_mean_of_the_known_weighed_later(rank):
+    """Its own mean has the weight of its count, of a number that each rank reads."""
+    masked_loop(rank, lambda total, mask, both: (total / mask.sum()) * (2 * float(mask.sum()) / float(both[1])))
+
+
+def healthy_mean_of_as_many_known(rank):
+    masked_loop(rank, lambda total, mask, both: total / mask.sum(), rows=(30, 31))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Measures the gradients that nodes of one line receive, where a line makes many: a cell that is called in a loop; and,
-where there are several ranks, what custom Functions receive and pass on, which may exchange it with others.
+where there are several ranks, what custom Functions receive and pass on, which may exchange it with others, and what
+the division of a loss passes on, which each rank may divide by a number of its own.
 
 Done in the steps 0, 1, 2, 4, 8, ..., at some of the nodes, by hooks that are taken off when the backward is over. Which
 of them follow from each other is found out when the recording is read.
@@ -29,6 +30,7 @@ from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_functi
 _MANY = 8  # nodes of a line, fewer of which are no loop worth a look
 _MEASURED = 6  # of them
 _FEW = 3  # nodes of a custom Function: too few to be taken for a loop
+_DIVIDES = "DivBackward"
 _COMPILED = "CompiledFunctionBackward"  # torch's own, which holds a whole graph
 _LINES = 32  # measured in one backward
 Place = tuple[int, int]  # a backward and a node in its graph
@@ -55,7 +57,7 @@ class GradientsOverTime(Watcher):
         count, self._count = self._count, self._count + 1
         if count & (count - 1) or len(call.live) < _MANY or any(map(asks_for_buffers, call.live)):
             return
-        chosen = sorted({*_chosen(call.live), *_of_functions(call.live)})
+        chosen = sorted({*_chosen(call.live), *_of_ranks(call.live)})
         if chosen:
             hooks = self._hooks[call.number] = HookSet(self._enter, _leave)
             hooks.place([(call.number, number) for number in chosen], [call.live[number] for number in chosen])
@@ -111,10 +113,22 @@ def _chosen(live: list[Any]) -> Iterator[int]:
             yield numbers[at * (len(numbers) - 1) // (_MEASURED - 1)]
 
 
+def _of_ranks(live: list[Any]) -> Iterator[int]:
+    """The nodes that are of interest where there are several ranks."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        yield from _of_functions(live)
+        yield from _divided(live)
+
+
+def _divided(live: list[Any]) -> Iterator[int]:
+    """What a loss was before it was divided."""
+    if type(live[0]).__name__.startswith(_DIVIDES):
+        following = live[0].next_functions[0][0]
+        yield from (place for place, one in enumerate(live) if one is following and not hasattr(one, "variable"))
+
+
 def _of_functions(live: list[Any]) -> Iterator[int]:
-    """Some nodes of each custom Function, and what follows on them, where there are several ranks."""
-    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
-        return
+    """Some nodes of each custom Function, and what follows on them."""
     own = [(at, one) for at, one in enumerate(live) if isinstance(one, torch.autograd.function.FunctionCtx)]
     own = [(at, one) for at, one in own if type(one).__name__ != _COMPILED]
     places = {id(one): place for place, one in enumerate(live) if not hasattr(one, "variable")} if own else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from gradscope.functions.source import called_name
@@ -14,8 +14,9 @@ from gradscope.model.site import Site
 from gradscope.ranks.core.copies import Replicas, replicas_of
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
+from gradscope.ranks.gradients.counts_apart import counts_apart
 from gradscope.ranks.gradients.sharded_means import puts_together, sharded_of, unlike_gradients
-from gradscope.ranks.gradients.shown import sites_that_show
+from gradscope.ranks.gradients.shown import sites_left_unused, sites_that_show
 from gradscope.ranks.meeting.stragglers import LEAST, given_bytes, times_as_much
 from gradscope.ranks.source.deciding import given_by_objects, origin
 from gradscope.ranks.source.given import Frame, frames_of
@@ -52,35 +53,49 @@ def means_of_means(ranks: Ranks) -> Iterator[Blame]:
         The line that divides the loss which a backward started from, by a count of its own that goes back to a mask or
         a comparison in the source, and in which other ranks have no part; nothing was exchanged on the way to most
         backward calls but losses, as they are to be shown. One rank's graphs are given one and a half times as many
-        bytes as another's in all, and more in four of five steps. As a hint, of batches that are padded to one length:
-        in the first three looks, the gradients in the graphs of a loss of classes are twice as large on one rank as on
-        another, or more, in all nodes that hold a row for each single loss.
+        bytes as another's in all, and more in four of five steps. Or, where the loss is the quotient, what the division
+        passes back is one and a half times as large on one rank as on another in each of five looks or more, as the
+        number is smaller: then ranks may also exchange what leads nowhere on one of them, which neither reads a number
+        of it nor writes anything with it. As a hint, of batches that are padded to one length: in the first three
+        looks, the gradients in the graphs of a loss of classes are twice as large on one rank as on another, or more,
+        in all nodes that hold a row for each single loss.
     """
-    for replicas in chain(replicas_of(ranks), sharded_of(ranks)):
-        if replicas.leaves is not None:
-            continue  # what a program sums by hand it may divide by hand
-        with load(Path(ranks.rank(replicas.members[0]).path)) as recording:
-            site = _own_mean(recording)
-        unlike = None if site is None else _unlike(ranks, replicas)
-        if unlike is not None:
-            most, least, times = unlike
-            yield Blame(
-                f"each rank divides its loss by its own count before gradients are averaged, and rank {most} is given "
-                f"{times:.1f} times as many bytes as rank {least}: what rank {least} has weighs more",
-                site,
-                certain=False,
-            )
-            return
-        padded = None if site is None else unlike_gradients(ranks, replicas)
-        if padded is not None:
-            most, least, times = padded
-            yield Blame(
-                f"each rank divides its loss by its own count before gradients are averaged, and those of rank {least} "
-                f"are {times:.1f} times as large as those of rank {most}: what rank {least} has weighs more",
-                site,
-                meant=True,  # nobody recorded the counts
-            )
-            return
+    both = (one for one in chain(replicas_of(ranks), sharded_of(ranks)) if one.leaves is None)  # by hand: may divide
+    yield from islice(filter(None, (_blamed(ranks, replicas) for replicas in both)), 1)
+
+
+def _blamed(ranks: Ranks, replicas: Replicas) -> Blame | None:
+    """The line on which these ranks divide by much unlike numbers; a hint where nobody recorded these."""
+    with load(Path(ranks.rank(replicas.members[0]).path)) as recording:
+        site = _own_mean(recording)
+    words = "each rank divides its loss by its own count before gradients are averaged"
+    unlike = None if site is None else _unlike(ranks, replicas)
+    if unlike is not None:
+        most, least, times = unlike
+        more = f"rank {most} is given {times:.1f} times as many bytes as rank {least}"
+        return Blame(f"{words}, and {more}: what rank {least} has weighs more", site, certain=False)
+    line = site or _own_mean_beside_others(ranks, replicas)
+    counted = None if line is None else counts_apart(ranks, replicas, line)
+    if counted is not None:
+        most, least, times = counted
+        more = f"that of rank {most} is at least {times:.1f} times as large as that of rank {least}"
+        return Blame(f"{words}, and {more}: what rank {least} has weighs more", line, certain=False)
+    padded = None if site is None else unlike_gradients(ranks, replicas)
+    if padded is not None:
+        most, least, times = padded
+        more = f"those of rank {least} are {times:.1f} times as large as those of rank {most}"
+        return Blame(f"{words}, and {more}: what rank {least} has weighs more", site, meant=True)
+    return None
+
+
+def _own_mean_beside_others(ranks: Ranks, replicas: Replicas) -> Site | None:
+    """The line that divides by a rank's own count, where ranks exchange what one of them has no use for."""
+    for number in replicas.members:
+        with load(Path(ranks.rank(number).path)) as recording:
+            site = _own_mean(recording, sites_left_unused(recording))
+        if site is not None:
+            return site
+    return None
 
 
 def _unlike(ranks: Ranks, replicas: Replicas) -> tuple[int, int, float] | None:
@@ -98,9 +113,9 @@ def _unlike(ranks: Ranks, replicas: Replicas) -> tuple[int, int, float] | None:
     return None if times is None else (most, least, times)
 
 
-def _own_mean(recording: Recording) -> Site | None:
+def _own_mean(recording: Recording, unused: frozenset[Site] = frozenset()) -> Site | None:
     """The line that divides the loss of most backward calls by a rank's own count."""
-    ways, shown = ways_of(recording), sites_that_show(recording)
+    ways, shown = ways_of(recording), sites_that_show(recording) | unused
     alone = [number for number, way in ways.items() if not any(_exchanges(one) for one in way if one.site not in shown)]
     if len(alone) < max(_MOSTLY * len(ways), LEAST):
         return None
