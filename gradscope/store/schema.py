@@ -210,7 +210,8 @@ CREATE TABLE leaf_size (backward INTEGER NOT NULL, leaf INTEGER NOT NULL, gradie
 CREATE TABLE buffer_size (backward INTEGER NOT NULL, name INTEGER NOT NULL, norm TEXT NOT NULL, left_alone INTEGER NOT NULL,
   PRIMARY KEY (backward, name)) WITHOUT ROWID;
 -- in the backward calls 0, 1, 2, 4, 8, ...: the largest magnitude of the gradient that a node received, of some of the
--- nodes of each line that made many; as Python prints it
+-- nodes of each line that made many, and, of several ranks, of custom Functions and what a loss was before its division;
+-- as Python prints it
 CREATE TABLE node_size (backward INTEGER NOT NULL, node INTEGER NOT NULL, size TEXT NOT NULL, PRIMARY KEY (backward, node)) WITHOUT ROWID;
 -- what a probe saw and what says by itself what it means, once for a stack
 CREATE TABLE notice (what TEXT NOT NULL, stack INTEGER NOT NULL, PRIMARY KEY (what, stack)) WITHOUT ROWID;

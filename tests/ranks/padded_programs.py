@@ -1,5 +1,5 @@
-"""Small programs of two ranks, most under fully_shard, that divide a loss by a count of words, padded to one length; and
-their healthy twins. They run as those of `group_programs.py` do."""
+"""Small programs of two ranks, most under fully_shard, that divide a loss by a count of words, padded to one length;
+and their healthy twins. They run as those of `group_programs.py` do."""
 
 import sys
 
