@@ -111,9 +111,9 @@ def kept(case: Case) -> Iterator[Cause]:
     Do instead:
         Keep the number (.item()) or the detached tensor.
     How it is found:
-        Nodes of several steps were still alive long after the step that made them. What holds their tensors was
-        looked up among the live objects, and its line in the source. Where several threads call backward and nothing
-        is found to hold them, nothing is said.
+        Nodes of several steps were still alive long after the step that made them, those of two or more from one line.
+        What holds their tensors was looked up among the live objects, and its line in the source. Where several
+        threads call backward and nothing is found to hold them, nothing is said.
     """
     if any(True for _ in grows(case)) or any(True for _ in cycles(case)) or any(True for _ in on_ctx(case)):
         return
@@ -146,10 +146,16 @@ def growing_survivors(case: Case) -> list[Survivors]:
     ends = sorted(call.step for call in case.backwards() if call.kind == "backward" and call.nested_in is None)
     alive = [one for one in case.survivors() if one.step == last and not _compiling(one) and _is_over(one, ends)]
     graphs = {bisect_left(ends, one.made) if ends else one.made for one in alive}  # by the .backward() that ends each
-    if len(graphs) < _STEPS or last is None:
+    if len(graphs) < _STEPS or last is None or not _come_again(alive):
         return []
     first = min(one.made for one in alive)
     return alive if first <= last // 2 or last - first >= _LONG else []
+
+
+def _come_again(alive: list[Survivors]) -> bool:
+    """Whether one line left nodes in several steps: else each name holds its last result, where a phase had several."""
+    lines = Counter(one.site for one in _tops(alive))
+    return max(lines.values(), default=0) > 1
 
 
 def _is_over(one: Survivors, ends: list[int]) -> bool:
