@@ -51,6 +51,10 @@ class _Touched:
         """Whether nobody has seen a tensor yet, on memory that others have too."""
         return number in self._storages and number not in self._seen
 
+    def is_parameter(self, number: int) -> bool:
+        """Whether a tensor is a module's parameter, by name."""
+        return self._tensors[number].parameter and bool(self._tensors[number].leaf)
+
     def before(self, number: int) -> tuple[Read, FlowOperation | None] | None:
         """What was touched last on the memory of a new tensor, and by which operator.
 
@@ -66,9 +70,7 @@ class _Touched:
         return read or self._made(last, operation), operation
 
     def _made(self, number: int, operation: FlowOperation) -> Read:
-        """A result, as it was just after its operator; a parameter that was only filled so far requires grad."""
-        if self._tensors[number].parameter and self._tensors[number].leaf:
-            return Read(number, requires_grad=True, leaf=True)
+        """A result, as it was just after its operator."""
         learned = operation.operation.grad and any(read.requires_grad for read in operation.reads)
         return Read(number, learned and self._tensors[number].type.dtype.startswith(_DIFFERENTIABLE))
 
@@ -85,6 +87,8 @@ def with_aliases(
                 known = touched.before(read.tensor) if touched.is_new(read.tensor) else None
                 if known is not None and not _is_transformed(operation):
                     origin, last = known
+                    if touched.is_parameter(origin.tensor) and not operation.operation.writes:
+                        origin = Read(origin.tensor, requires_grad=True, leaf=True)  # only filled so far, and now read
                     stack = _stack(last, operation, syntax, between)
                     made = replace(operation.operation, name=ALIAS, stack=stack, writes=(), node=None, grad=True)
                     yield replace(operation, operation=made, reads=(origin,), makes=(read.tensor,))
