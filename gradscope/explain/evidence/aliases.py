@@ -51,10 +51,6 @@ class _Touched:
         """Whether nobody has seen a tensor yet, on memory that others have too."""
         return number in self._storages and number not in self._seen
 
-    def is_parameter(self, number: int) -> bool:
-        """Whether a tensor is a module's parameter, by name."""
-        return self._tensors[number].parameter and bool(self._tensors[number].leaf)
-
     def before(self, number: int) -> tuple[Read, FlowOperation | None] | None:
         """What was touched last on the memory of a new tensor, and by which operator.
 
@@ -87,8 +83,6 @@ def with_aliases(
                 known = touched.before(read.tensor) if touched.is_new(read.tensor) else None
                 if known is not None and not _is_transformed(operation):
                     origin, last = known
-                    if touched.is_parameter(origin.tensor) and not operation.operation.writes:
-                        origin = Read(origin.tensor, requires_grad=True, leaf=True)  # only filled so far, and now read
                     stack = _stack(last, operation, syntax, between)
                     made = replace(operation.operation, name=ALIAS, stack=stack, writes=(), node=None, grad=True)
                     yield replace(operation, operation=made, reads=(origin,), makes=(read.tensor,))

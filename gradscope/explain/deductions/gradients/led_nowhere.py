@@ -8,11 +8,12 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients.silent_parameters import SilentParameter
 from gradscope.explain.deductions.gradients.unread_parameters import UNUSED, never_read
 from gradscope.explain.deductions.lines.dropped_results import is_left_beside_its_part, is_run_for_a_part
-from gradscope.explain.deductions.lines.graph_cuts import MissingGradient, Reason, module_of
+from gradscope.explain.deductions.lines.graph_cuts import MissingGradient, Reason, at_cut, module_of
 from gradscope.explain.deductions.steps.averages import is_only_set
 from gradscope.explain.deductions.steps.optimizer_parameters import optimizer_parameters
+from gradscope.explain.evidence.aliases import ALIAS
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import Way, dataflow
+from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, Way, dataflow
 from gradscope.model.finding import Related, Severity
 from gradscope.model.operation import base_name
 
@@ -23,7 +24,7 @@ def led_nowhere(case: Case, one: SilentParameter, way: Way) -> MissingGradient |
         return None
     read = [at for at in way.operations if not is_only_set(case, one.held.tensor, at)]
     if not read:
-        return _hint_where_cut_short(case, never_read(case, one))
+        return _read_by_value(case, one) or _hint_where_cut_short(case, never_read(case, one))
     if any(end.tensor in way.live for end in dataflow(case).roots):
         return None  # grad() was asked for it: what is done with what that gives is the program's own
     end = next((at for at in reversed(read) if not _hands_out(case, at)), read[-1])
@@ -33,6 +34,23 @@ def led_nowhere(case: Case, one: SilentParameter, way: Way) -> MissingGradient |
     meant, module = Severity.INFO if rests else None, module_of(case, end)
     cause = Cause("", last.site, related, severity=meant, op=last.operation.name, module=module)
     return _hint_where_cut_short(case, MissingGradient(UNUSED, Reason.RESULT_UNUSED, cause))
+
+
+def _read_by_value(case: Case, one: SilentParameter) -> MissingGradient | None:
+    """Where the values of a parameter were taken out of torch's sight, as `.data` does, after an initialisation had
+    filled it without gradients, and go on to a loss; not where they are copied into another tensor."""
+    flow = dataflow(case)
+    for at in flow.readers.get(one.held.tensor, ()):
+        operation = flow.operations[at]
+        if operation.operation.name == ALIAS and any(_is_computed_with(flow, made) for made in operation.makes):
+            return at_cut(case, Cut(at, one.held.tensor, operation.makes[0]))
+    return None
+
+
+def _is_computed_with(flow: RecordedDataflow, tensor: int) -> bool:
+    """Whether the first operator that reads a tensor edits nothing, and what comes of it goes into a loss."""
+    first = next(iter(flow.readers.get(tensor, ())), None)
+    return first is not None and not flow.operations[first].operation.writes and tensor in flow.useful
 
 
 def _hands_out(case: Case, at: int) -> bool:
