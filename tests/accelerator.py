@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import torch
 
-from gradscope.probes.nonfinite import device, gradient_norms, graph_search, host
+from gradscope.probes.nonfinite import device, gradient_norms, graph_search, host, losses
 from gradscope.probes.operators import optimizers
 from gradscope.probes.tensors import accelerators, value_samples
-from gradscope.probes.training import updates
+from gradscope.probes.training import calls, updates
 
 DEVICE = SimpleNamespace()
 
@@ -38,7 +38,7 @@ def is_on_host(value):
 def pretend(put=setattr):
     """Replace what knows CPU tensors from others, and what torch has for accelerators only. `put` is as setattr."""
     vars(DEVICE).update(late=False, capturing=False, stream=0, copies=0, host=[], host_shape=None)
-    for module in (graph_search, host, device, value_samples, optimizers, gradient_norms, updates):
+    for module in (graph_search, host, device, value_samples, optimizers, gradient_norms, losses, calls, updates):
         put(module, "is_plain", is_on_host)
     put(accelerators, "is_there_one", lambda: True)
     put(accelerators, "is_on_accelerator", lambda tensor: not is_on_host(tensor))

@@ -1,6 +1,6 @@
 """Notes the value that each backward starts from, where it is one number: a loss.
 
-On an accelerator in the steps 0, 1, 2, 4, 8, ... only, and without waiting for it.
+On an accelerator without waiting for it: it is written when it has come.
 """
 
 from __future__ import annotations
@@ -27,25 +27,23 @@ class Losses(Watcher):
     def __init__(self, context: Context) -> None:
         self._sink, self._faults = context.sink, context.faults
         self._nonfinite = context.get(NonfiniteOnHost)
-        self._count = 0
 
     def before(self, call: BackwardCall, thread: Thread) -> None:
         """Read it, where that costs no waiting."""
         if call.outer is not None or not call.accumulate or call.walked is None or len(call.outputs) != 1:
             return
-        count, self._count = self._count, self._count + 1
         try:
             with unprofiled(), no_function(), no_dispatch():
-                self._read(call, call.outputs[0], not count & (count - 1))
+                self._read(call, call.outputs[0])
         except Exception as error:
             self._faults.note(self.probe, error)
 
-    def _read(self, call: BackwardCall, root: Any, sampled: bool) -> None:
+    def _read(self, call: BackwardCall, root: Any) -> None:
         if not isinstance(root, torch.Tensor) or not root.is_floating_point() or root.numel() != 1:
             return
         if is_plain(root):
             self._write(call.number, [float(root.item())])
-        elif sampled and is_far(root) and not is_capturing(root.device):
+        elif is_far(root) and not is_capturing(root.device):
             with no_autograd():
                 value = root.detach().reshape(())
                 self._nonfinite.on_device.ask(call, [(call.number, (value,))], self._write)
