@@ -9,11 +9,12 @@ from gradscope.explain.deductions.gradients.silent_parameters import SilentParam
 from gradscope.explain.deductions.gradients.unread_parameters import UNUSED, never_read
 from gradscope.explain.deductions.lines.dropped_results import is_left_beside_its_part, is_run_for_a_part
 from gradscope.explain.deductions.lines.graph_cuts import MissingGradient, Reason, at_cut, module_of
+from gradscope.explain.deductions.lines.overwritten_names import overwritten
 from gradscope.explain.deductions.steps.averages import is_only_set
 from gradscope.explain.deductions.steps.optimizer_parameters import optimizer_parameters
 from gradscope.explain.evidence.aliases import ALIAS
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, Way, dataflow
+from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, Way, dataflow, leaves_torch
 from gradscope.model.finding import Related, Severity
 from gradscope.model.operation import base_name
 
@@ -28,12 +29,21 @@ def led_nowhere(case: Case, one: SilentParameter, way: Way) -> MissingGradient |
     if any(end.tensor in way.live for end in dataflow(case).roots):
         return None  # grad() was asked for it: what is done with what that gives is the program's own
     end = next((at for at in reversed(read) if not _hands_out(case, at)), read[-1])
+    return _hint_where_cut_short(case, _unused_at(case, end))
+
+
+def _unused_at(case: Case, end: int) -> MissingGradient:
+    """A result that nothing reads: the line that takes its name away, else the one that made it."""
     last = dataflow(case).operations[end]
-    related = (Related("unused_at", last.site, last.operation.name),)
+    again = overwritten(case, last.operation.stack)
+    site, name = (again.again, again.name) if again is not None else (last.site, "")
+    related = (Related("unused_at", last.site if again is None else again.kept, last.operation.name),)
     rests = is_run_for_a_part(case, end) or is_left_beside_its_part(case, end)
     meant, module = Severity.INFO if rests else None, module_of(case, end)
-    cause = Cause("", last.site, related, severity=meant, op=last.operation.name, module=module)
-    return _hint_where_cut_short(case, MissingGradient(UNUSED, Reason.RESULT_UNUSED, cause))
+    advice = "" if again is None else f"add to `{name}` here, or give this another name"
+    cause = Cause("", site, related, severity=meant, advice=advice, op=last.operation.name, module=module)
+    reason = Reason.RESULT_UNUSED if again is None else Reason.NAME_OVERWRITTEN
+    return MissingGradient(UNUSED, reason, cause, call=name)
 
 
 def _read_by_value(case: Case, one: SilentParameter) -> MissingGradient | None:
@@ -54,8 +64,9 @@ def _is_computed_with(flow: RecordedDataflow, tensor: int) -> bool:
 
 
 def _hands_out(case: Case, at: int) -> bool:
-    """Whether an operator only gives another tensor for the same values, as state_dict() does."""
-    return base_name(dataflow(case).operations[at].operation.name) in ("detach", "alias")
+    """Whether an operator only gives another tensor or a number for the same values: state_dict(), item()."""
+    operation = dataflow(case).operations[at]
+    return base_name(operation.operation.name) in ("detach", "alias") or leaves_torch(operation)
 
 
 def _hint_where_cut_short(case: Case, found: MissingGradient) -> MissingGradient:

@@ -63,6 +63,7 @@ class Reason(enum.Enum):
     FROZEN_HERE = enum.auto()
     GIVEN_PLAIN = enum.auto()  # to the optimizer
     RESULT_UNUSED = enum.auto()
+    NAME_OVERWRITTEN = enum.auto()  # before anything has read the result that it was given
     PART_DERIVED = enum.auto()  # of the loss, in which others are
     NEVER_READ = enum.auto()
     SIBLING_READ_TWICE = enum.auto()

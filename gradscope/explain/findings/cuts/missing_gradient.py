@@ -59,6 +59,7 @@ REASONS = {
     Reason.FROZEN_HERE: "nothing that the loss was computed from requires grad: it is all frozen here",
     Reason.GIVEN_PLAIN: "what the optimizer is to train is made here, and does not require grad",
     Reason.RESULT_UNUSED: "what is computed from it does not go into the loss",
+    Reason.NAME_OVERWRITTEN: "this gives the name `{call}` anew, and what is computed from it goes lost unread",
     Reason.PART_DERIVED: "this derives a part of a sum only, and no backward the other part, in which they are",
     Reason.NEVER_READ: "no operation that led to a loss read it",
     Reason.SIBLING_READ_TWICE: "no operation read it, and this line reads the layer built like it a second time",
@@ -267,6 +268,8 @@ def unused(case: Case) -> Iterator[Cause]:
         Use it in forward, or take it out; freeze it with requires_grad_(False) when it rests on purpose.
     How it is found:
         The gradient was None at every look before the optimizer's steps, and no operator that led to a loss read it.
+        The line is the one that computes with it last; or the one that gives the name of that result, which nothing
+        has read, to something else: a `loss =` that was to be `loss +=`.
     """
     yield from missing(case, UNUSED)
 
