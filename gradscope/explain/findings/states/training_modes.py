@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.memory.frozen_copies import frozen_copies
+from gradscope.explain.deductions.states.left_at_rest import LeftAtRest, left_at_rest
+from gradscope.explain.deductions.states.mode_helpers import asking_line
 from gradscope.explain.deductions.states.switched_back import switched_back
 from gradscope.explain.deductions.states.thawed import thawed
 from gradscope.explain.deductions.states.undone_trains import undone_trains
@@ -25,6 +27,7 @@ from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
 from gradscope.model.flow import GradientState
 from gradscope.model.notice import FROZEN_IN_NAME, THAWED_IN_NAME
+from gradscope.model.site import Site
 from gradscope.model.training import EVAL, FORWARD, LEARN, LOAD, TRAIN, TrainingCall
 
 _TIMES = 3  # backward calls in the wrong mode
@@ -56,19 +59,14 @@ def left_in_evaluation(case: Case) -> Iterator[Cause]:
     DistributedDataParallel has inside, which `net.module.eval()` switches. It was training mode at first and
     evaluation mode from some call of eval() to the end of the run, and the model has layers that depend on it. Or
     train() was called, and before any forward in that mode the eval() of an evaluation, which is called again and again
-    and after which the model runs without gradients first. Or train() is called in step after step, and a helper calls
-    eval() for its own forwards, which are without gradients, before the forward that trains: that one is in evaluation
-    mode where the helper was called since train(), and in training mode otherwise, under the same optimizers.
+    and after which the model runs without gradients first. Where the function around eval() does nothing but switch
+    modes, the line is the one that calls it. Or train() is called in step after step, and a helper calls eval() for its
+    own forwards, which are without gradients, before the forward that trains: that one is in evaluation mode where the
+    helper was called since train(), and in training mode otherwise, under the same optimizers.
     """
     for timeline in timelines(case):
-        left = _left(timeline)
-        for switch, times in left.values():
-            yield Cause(
-                f"{switch.module or 'the model'} goes on training in evaluation mode after this: {times} backward "
-                f"calls with {switch.total} of its layers switched",
-                switch.site,
-                module=switch.module,
-            )
+        left = left_at_rest(timeline)
+        yield from _left(case, left)
         for train, switch, times in _switched_before(timeline):
             yield Cause(
                 f"{switch.module or 'the model'} is put into training mode once, and is evaluated before it trains: "
@@ -77,7 +75,25 @@ def left_in_evaluation(case: Case) -> Iterator[Cause]:
                 (Related("called_at", switch.site, "eval()"),),
                 module=switch.module,
             )
-        yield from (cause for cause in undone_trains(timeline) if cause.module not in left)
+        yield from (cause for cause in undone_trains(timeline) if cause.module not in {one.module for one in left})
+
+
+def _left(case: Case, left: list[LeftAtRest]) -> Iterator[Cause]:
+    """What goes on training in evaluation mode, by the line that asked for that."""
+    asked: dict[Site | None, list[LeftAtRest]] = defaultdict(list)
+    for one in left:
+        asked[asking_line(case, one.switch)].append(one)
+    for site, together in asked.items():
+        names = list(dict.fromkeys(one.module or "the model" for one in together))
+        go, whose = ("goes", "its") if len(names) == 1 else ("go", "their")
+        switches = dict.fromkeys(one.switch.site for one in together)
+        yield Cause(
+            f"{several(names)} {go} on training in evaluation mode after this: {max(one.times for one in together)} "
+            f"backward calls with {sum(one.switch.total for one in together)} of {whose} layers switched",
+            site,
+            tuple(Related("called_at", place, "eval()") for place in switches if place != site),
+            module=together[0].module,
+        )
 
 
 def frozen_in_name(case: Case) -> Iterator[Cause]:
@@ -340,25 +356,6 @@ def _thawed(timeline: Timeline) -> _Thaw | None:
     return thaw
 
 
-def _left(timeline: Timeline) -> dict[str | None, tuple[TrainingCall, int]]:
-    """By model: the eval() after which it only ever trains in evaluation mode, and how many backward calls that is."""
-    seen = timeline.modes
-    calls = {timeline.moments[at].stack for at, mode in seen.items() if True in mode}  # not those of validation
-    trained: dict[str | None, int] = {}
-    for at, call in timeline.of(FORWARD):
-        if call.total and call.count:
-            trained[call.module] = at
-    found = {}
-    for module, last in trained.items():
-        switch = _switch(timeline, module, last)
-        late = [
-            at for at, mode in seen.items() if at > last and mode == {False} and timeline.moments[at].stack in calls
-        ]
-        if switch is not None and switch.total and len(late) >= _TIMES:
-            found[module] = (switch, len(late))
-    return found
-
-
 def _switched_before(timeline: Timeline) -> Iterator[tuple[TrainingCall, TrainingCall, int]]:
     """The train() and eval() of a model that then trains in evaluation mode only, and how many forwards that is."""
     calls: dict[str | None, list[TrainingCall]] = defaultdict(list)
@@ -375,15 +372,3 @@ def _switched_before(timeline: Timeline) -> Iterator[tuple[TrainingCall, Trainin
         first = {call.total for call, before in zip(after[1:], after, strict=False) if before.kind is EVAL}
         if first == {0}:  # each eval() is followed by a forward without gradients
             yield train, evals[0], len(forwards)
-
-
-def _switch(timeline: Timeline, module: str | None, last: int) -> TrainingCall | None:
-    """The first eval() of a model after a place, provided that no train() follows, of it or of a part by itself."""
-    models, found = {call.module for _, call in timeline.of(FORWARD)}, None
-    for at, call in timeline.of(EVAL, TRAIN):
-        is_part = call.kind is TRAIN and call.count > 0 and call.module not in models
-        if at > last and (call.module == module or (is_part and found is not None)):
-            if call.kind is TRAIN:
-                return None
-            found = found or call
-    return found
