@@ -73,6 +73,7 @@ SILENT = {
     "GS844": ("words_dropped_by_hand.py", "constant_mask_forecast.py", "masked_autoencoder.py"),
     "GS898": ("lookahead_evaluated.py", "average_shown_by_memory.py"),
     "GS899": ("states_begun_anew.py",),
+    "GS900": ("gradients_turned_and_back.py",),
     "GS707": ("tables_begun_alike.py",),
     "GS892": ("terms_for_a_critic.py", "gradients_of_a_critic_read.py"),
     "GS781": ("correction_of_a_later_stage.py",),

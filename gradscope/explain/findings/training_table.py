@@ -95,6 +95,7 @@ from gradscope.explain.findings.steps.same_parameters import same_parameters
 from gradscope.explain.findings.steps.settings_of_others import setting_of_another
 from gradscope.explain.findings.steps.stale_sums import stale_sum
 from gradscope.explain.findings.steps.summed_batches import micro_batches_summed
+from gradscope.explain.findings.steps.turned_twice import turned_twice
 from gradscope.model.finding import Severity
 
 # What torch refuses for these is told by them.
@@ -145,6 +146,7 @@ OF_TRAINING: tuple[Kind, ...] = (
     Kind("GS886", "result-dropped", Severity.INFO, result_dropped, unless=("GS712", "GS841"), points=False),
     Kind("GS887", "same-parameters", Severity.WARNING, same_parameters, points=False),
     Kind("GS907", "moves-away", Severity.WARNING, moves_away, points=False),
+    Kind("GS900", "turned-twice", Severity.WARNING, turned_twice, points=False),
     Kind("GS906", "made-anew", Severity.INFO, made_anew, points=False),
     Kind("GS888", "data-edited", Severity.WARNING, data_edited, points=False),
     Kind("GS889", "masked-weights", Severity.INFO, masked_weights, points=False),

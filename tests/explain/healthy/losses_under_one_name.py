@@ -36,6 +36,7 @@ for step in range(12):
     if step % 2:
         loss = height(levels, x)
     else:
+        print(step)
         loss = height(levels[:2], x)
     shown = loss.item()
     loss = loss + levels[2].square().mean()
