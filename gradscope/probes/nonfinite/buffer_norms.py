@@ -40,7 +40,7 @@ class BufferNorms:
         write = partial(self._write, call.number)
         read(((key, (_number_of(one),)) for key, one in measured.items() if is_plain(one)), write)
         there = ((key, one) for key, one in measured.items() if is_far(one) and not is_capturing(one.device))
-        self._nonfinite.on_device.ask(call, ((key, (_number_of(one),)) for key, one in there), write)
+        self._nonfinite.on_device.ask(((key, (_number_of(one),)) for key, one in there), write)
 
     def _copies(self, names: set[str]) -> Iterator[tuple[Key, torch.Tensor]]:
         """The parameters of models that are built as one that trains, and have no gradient themselves."""

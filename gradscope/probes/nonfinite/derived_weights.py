@@ -49,7 +49,7 @@ class DerivedWeights:
         read(((name, (norm_of(one, wide(one)),)) for name, one in found.items() if is_plain(one)), write)
         there = {name: one for name, one in found.items() if is_far(one) and not is_capturing(one.device)}
         norms = ((name, (norm_of(one, wide(one)),)) for name, one in there.items())
-        self._nonfinite.on_device.ask(call, norms, write)
+        self._nonfinite.on_device.ask(norms, write)
 
     def _steps(self, optimizer: Any) -> None:
         self._stepped = True

@@ -260,23 +260,20 @@ class NonfiniteOnDevice:
 
     @_guarded
     def ask(
-        self,
-        call: BackwardCall,
-        asked: Iterable[tuple[_K, tuple[torch.Tensor, ...]]],
-        answer: Callable[[_K, list[float]], None],
+        self, asked: Iterable[tuple[_K, tuple[torch.Tensor, ...]]], answer: Callable[[_K, list[float]], None]
     ) -> None:
         """Have numbers read: `answer` gets those of each key later, or never where slots are short."""
         for alike in _alike(asked, lambda one: one[1][0]):
             counts = [(key, len(numbers)) for key, numbers in alike]
-            self._ask(call, [one for _, numbers in alike for one in numbers], partial(_hand_out, counts, answer))
+            self._ask([one for _, numbers in alike for one in numbers], partial(_hand_out, counts, answer))
 
-    def _ask(self, call: BackwardCall, numbers: list[torch.Tensor], answer: Callable[[list[float]], None]) -> None:
+    def _ask(self, numbers: list[torch.Tensor], answer: Callable[[list[float]], None]) -> None:
         """Have numbers of one device and dtype read."""
         readback = self._free_readback(numbers[0], len(numbers)) if numbers and len(numbers) <= SLOTS else None
         if readback is not None:
             looks = range(self._looks.next, self._looks.next + len(numbers))
             for _ in looks:
-                self._looks.numbers.extend((*self._place(SIZE, call), readback.name, 0, 0))
+                self._looks.numbers.extend((SIZE, 0, 0, 0, 0, -1, -1, self._steps.current, readback.name, 0, 0))
             readback.put(numbers, looks)
             self._looks.asked.append((looks, answer))
 

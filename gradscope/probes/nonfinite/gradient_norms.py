@@ -105,7 +105,7 @@ class GradientNorms(Watcher):
         far = [named for named in leaves if is_far(named[0]) and is_far(named[0].grad)]
         there = [named for named in far if not is_capturing(named[0].device)]
         read(_asked(here), write)
-        self._nonfinite.on_device.ask(call, _asked(there), write)
+        self._nonfinite.on_device.ask(_asked(there), write)
 
     def _write(self, backward: int, leaf: tuple[int, int], numbers: list[float]) -> None:
         name, count = leaf

@@ -65,7 +65,7 @@ class GradientsOverTime(Watcher):
     def after(self, call: BackwardCall, thread: Thread) -> None:
         """Have read what accelerators have measured."""
         asked = ((place, (size,)) for place, size in self._far.pop(call.number, ()))
-        self._nonfinite.on_device.ask(call, asked, self._write)
+        self._nonfinite.on_device.ask(asked, self._write)
 
     def forget(self, call: BackwardCall) -> None:
         """Take the hooks off."""

@@ -46,7 +46,7 @@ class Losses(Watcher):
         elif is_far(root) and not is_capturing(root.device):
             with no_autograd():
                 value = root.detach().reshape(())
-                self._nonfinite.on_device.ask(call, [(call.number, (value,))], self._write)
+                self._nonfinite.on_device.ask([(call.number, (value,))], self._write)
 
     def _write(self, backward: int, values: list[float]) -> None:
         self._sink.add("loss", (backward, repr(values[0])))

@@ -2,8 +2,8 @@
 
 The state of a gradient is read in the first steps and at powers of two after them. That one is there or not costs
 nothing to ask: where this changes, the next steps are read, too. So are the next backward calls where one reaches more
-or fewer leaves than the one before. On an accelerator whether one is all zeros is asked for and written later, before a
-backward; when an optimizer steps it is not known there.
+or fewer leaves than the one before. On an accelerator whether one is all zeros is asked for, and written when that has
+come: until then a step's counts as other than zero.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Optimizers(Watcher):
                 number = call.walked.leaves.get(id(leaf))
                 if number is not None:
                     self._look_at_leaf(leaf, (call.number, number, self._tensor(leaf)), far)
-        self._on_device.ask(call, far, self._write_far)
+        self._on_device.ask(far, self._write_far)
 
     def _note_leaves(self, call: BackwardCall) -> None:
         """Have this and the next backward calls looked at if the number of leaves changes as it never did before."""
@@ -102,10 +102,11 @@ class Optimizers(Watcher):
         """Write what a leaf's gradient is; add its largest magnitude to `far` where it is on an accelerator."""
         with unprofiled(), no_function(), no_dispatch(), no_autograd(), no_transforms():
             gradient = leaf.grad
-            if gradient is None or not leaf.requires_grad or not is_far(gradient):
+            size = _size_there(leaf)
+            if size is not None:
+                far.append((place, (size,)))
+            elif not is_far(gradient) or not leaf.requires_grad:
                 self._sink.add("leaf_gradient", (*place, self._state(leaf)))
-            elif not is_capturing(gradient.device):
-                far.append((place, (torch.linalg.vector_norm(gradient, float("inf")),)))
 
     def _write_far(self, place: tuple[int, int, int], sizes: list[float]) -> None:
         """A device has answered: NaN is not zero."""
@@ -150,10 +151,21 @@ class Optimizers(Watcher):
         look = next(self._looks)
         name = self._sink.string(type(optimizer).__name__)
         self._sink.add("optimizer_step", (look, number, name, count, self._last, stack))
+        far = []
         for position, parameter in enumerate(parameters_of(optimizer)):
             leaf = self._sink.string(self._names.leaf(parameter))
-            row = (look, position, leaf, self._tensor(parameter), self._state(parameter))
-            self._sink.add("optimizer_parameter", row)
+            place = (look, position, leaf, self._tensor(parameter))
+            self._sink.add("optimizer_parameter", (*place, self._state(parameter)))
+            with unprofiled(), no_function(), no_dispatch(), no_autograd(), no_transforms():
+                size = _size_there(parameter)
+            if size is not None:
+                far.append((place, (size,)))
+        self._on_device.ask(far, self._write_zeros)
+
+    def _write_zeros(self, place: tuple[int, int, int, int], sizes: list[float]) -> None:
+        """A device has answered: what was written when the step began is written over."""
+        if sizes[0] == 0:
+            self._sink.add("optimizer_parameter", (*place, _ZERO))
 
     def _tensor(self, tensor: Any) -> int:
         return self._dataflow.number(tensor)
@@ -168,3 +180,11 @@ class Optimizers(Watcher):
             if not gradient.numel() or not is_plain(gradient):
                 return _SOME
             return _SOME if int(torch.count_nonzero(gradient)) else _ZERO
+
+
+def _size_there(leaf: torch.Tensor) -> torch.Tensor | None:
+    """The largest magnitude of a leaf's gradient on an accelerator, which that has yet to compute; None elsewhere."""
+    gradient = leaf.grad
+    if not leaf.requires_grad or not is_far(gradient) or is_capturing(gradient.device):
+        return None
+    return torch.linalg.vector_norm(gradient, float("inf"))

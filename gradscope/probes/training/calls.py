@@ -40,6 +40,8 @@ from gradscope.probes.core.optimizer_numbers import OptimizerNumbers
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.sink import store
 from gradscope.probes.core.thread_state import Thread
+from gradscope.probes.nonfinite.host import NonfiniteOnHost
+from gradscope.probes.tensors.accelerators import is_capturing, is_far
 from gradscope.probes.tensors.value_samples import is_plain
 from gradscope.probes.training.described import HEARD, Said, counted
 from gradscope.probes.training.one_memory import OneMemory
@@ -48,7 +50,7 @@ from gradscope.probes.training.wrapped_modules import WrappedModules
 from gradscope.signals import attribute
 from gradscope.torch_internals.dynamo import skip, skip_methods
 from gradscope.torch_internals.find import find
-from gradscope.torch_internals.guards import no_dispatch, no_function, unprofiled
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
 from gradscope.torch_internals.instrumented import at_entry
 
 _NOTE, _COMPILING = "_gradscope_note", "_gradscope_compiling"
@@ -71,7 +73,7 @@ class TrainingCalls(Watcher):
     def __init__(self, context: Context) -> None:
         self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
         self._names, self._faults, self._steps = context.names, context.faults, context.steps
-        self._optimizers = context.get(OptimizerNumbers)
+        self._optimizers, self._on_device = context.get(OptimizerNumbers), context.get(NonfiniteOnHost).on_device
         self._calls: dict[int, list[tuple[int, ...]]] = defaultdict(list)  # by thread
         self._last: dict[int, int] = {}  # backward calls, by thread
         self._keys: dict[int, tuple[list[tuple[int, ...]], bytes]] = {}  # of the last interval, by thread
@@ -127,11 +129,18 @@ class TrainingCalls(Watcher):
             self._faults.note(self.probe, error)
 
     def _note_scale(self, scaler: Any) -> None:
-        """Write down a scaler's factor, where that waits for no device."""
+        """Write down a scaler's factor, when a device has told it."""
         backward, scale = self._last.get(self._threads.current.number), attribute(scaler, "_scale")
-        if backward is not None and self._steps.recorded and is_plain(scale):
-            with unprofiled(), no_dispatch():
-                self._sink.add("scale", (backward, repr(float(scale))))
+        if backward is None or not self._steps.recorded:
+            return
+        with unprofiled(), no_dispatch(), no_autograd():
+            if is_plain(scale):
+                self._write_scale(backward, [float(scale)])
+            elif is_far(scale) and not is_capturing(scale.device):
+                self._on_device.ask([(backward, (scale.reshape(()),))], self._write_scale)
+
+    def _write_scale(self, backward: int, scale: list[float]) -> None:
+        self._sink.add("scale", (backward, repr(scale[0])))
 
     def _step(self, optimizer: Any, frame: Any, present: list[bool], froze: bool) -> None:
         if not self._threads.current.busy:
