@@ -221,10 +221,11 @@ def nothing_changes(case: Case) -> Iterator[Cause]:
 
     Do instead: keep the parameters in float32 and compute under autocast, or take a larger learning rate.
 
-    How it is found: some elements from all over each parameter, before and after the steps that are looked at, on a
-    CPU; a parameter whose gradient was zero is left out, and a group whose learning rate is zero. In a low dtype, of
-    torch's own optimizers, a fifth of the elements with a gradient may change, where a parameter rests. Frozen ones
-    required no grad in any step that was looked at, while backward calls gave gradients to others.
+    How it is found: some elements from all over each parameter, before and after the steps that are looked at, but for
+    those that a GradScaler has a fused optimizer skip; a parameter whose gradient was zero is left out, and a group
+    whose learning rate is zero. In a low dtype, of torch's own optimizers, a fifth of the elements with a gradient may
+    change, where a parameter rests. Frozen ones required no grad in any step that was looked at, while backward calls
+    gave gradients to others.
     """
     for optimizer, names, steps, changed, elements, dtype in unchanged(case):
         made = made_at(case, optimizer)
