@@ -26,13 +26,13 @@ _USUAL = 0.1  # the size of an element of most weights
 
 def has_diverged(case: Case) -> bool:
     """Whether what is not finite is the end of a growth: of weights from step to step, or from layer to layer."""
-    return weight_growth(case) is not None or (_has_overflown(case) and begun_large(case) is not None)
+    return weight_growth(case) is not None or (has_overflown(case) and begun_large(case) is not None)
 
 
 def weight_growth(case: Case) -> tuple[LeafSize, LeafSize] | None:
     """The weight that grew most while it was finite, as measured first and last; None when none grew so much that it
     explains what is not finite."""
-    overflown = _has_overflown(case)
+    overflown = has_overflown(case)
     return _growth(case, lambda calls: _least(calls, overflown))
 
 
@@ -68,7 +68,7 @@ def _least(calls: int, overflown: bool) -> float:
     return _GROWN_AT_ONCE if calls <= _AT_ONCE else _GROWN_AND_OVERFLOWN
 
 
-def _has_overflown(case: Case) -> bool:
+def has_overflown(case: Case) -> bool:
     """Whether the first Inf was made of numbers that were nearly as large, or by a product, which is not looked at."""
     found = first_nonfinite(case)
     if found is None or found.birth is None:

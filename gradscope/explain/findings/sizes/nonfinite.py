@@ -16,8 +16,9 @@ from gradscope.explain.deductions.numbers.nonfinite_sources import (
     masking_line,
     root_line,
 )
-from gradscope.explain.deductions.numbers.weight_growth import has_diverged
+from gradscope.explain.deductions.numbers.weight_growth import has_diverged, has_overflown
 from gradscope.explain.deductions.numbers.wrapped_numbers import wrapped_line
+from gradscope.explain.deductions.steps.probing_backwards import lost_by_probes
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import CTC_LOSSES
 from gradscope.explain.evidence.optimizers import creation, is_in_step, stepped_at
@@ -68,7 +69,7 @@ def non_finite_forward(case: Case) -> Iterator[Cause]:
         return
     if found.arrival is not None and found.arrival.leaf is not None:
         return  # the loss is finite: a derivative is to blame
-    if has_diverged(case):
+    if has_diverged(case) or (has_overflown(case) and lost_by_probes(case)):
         return  # something has grown until it overflowed
     yield _without_eps(case, found) or _masked(case, found, _chosen(case, found, found.birth))
 
