@@ -13,10 +13,11 @@ from gradscope.store.reader import load
 from tests.capture.side_by_side import SKIP_END, SideBySide
 from tests.cuda import needs_device
 from tests.explain.corpus import Fault, twins
-from tests.explain.test_accelerators import CODES, FOUND, LATER
+from tests.explain.test_accelerators import CODES, FOUND, LATER, first
 
 pytestmark = needs_device
 HERE = ("device", "CUDA", "generator")  # words of errors that say that a script is none for a device
+LACKS = "is not supported for CuDNN RNNs"  # in the error of a second derivative, which a CPU's RNN has
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +29,8 @@ def explained(tmp_path_factory):
         def run(script: Path):
             done, path = runs.traced(script.parent, script)
             last = done.stderr.strip().splitlines()[-1:]
+            if LACKS in done.stderr:
+                pytest.skip(LACKS)
             if any(word in line for line in last for word in HERE):
                 pytest.skip(last[0])
             with load(path) as recording:
@@ -39,12 +42,11 @@ def explained(tmp_path_factory):
 
 @pytest.mark.parametrize("fault", FOUND, ids=lambda fault: fault.name)
 def test_the_cause_is_named_first(fault: Fault, explained) -> None:
-    mark = next(mark for mark in fault.marks if mark.role is None)
-    first = explained(fault.script).findings[0]
+    mark, found = first(fault), explained(fault.script).findings[0]
     lines = {mark.line, mark.line + LATER.get(fault.name, 0)}
-    assert first.code in {mark.code, CODES.get(fault.name)}
-    assert first.site.file == mark.file
-    assert first.site.line in lines
+    assert found.code in {mark.code, CODES.get(fault.name)}
+    assert found.site.file == mark.file
+    assert found.site.line in lines
 
 
 @pytest.mark.parametrize("script", twins(), ids=lambda script: "/".join(script.with_suffix("").parts[-2:]))

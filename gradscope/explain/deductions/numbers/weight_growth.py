@@ -17,7 +17,7 @@ _AT_ONCE = 8  # backward calls
 _HUGE = 1e15  # numbers of which a product or a square is none in float32
 _EXPONENTS = ("exp", "exp2", "expm1", "sinh", "cosh", "logsumexp")
 _FAR_TOO_LARGE = 500.0  # an exponent: 89 is too large already
-_PRODUCTS = ("addmm", "baddbmm", "bmm", "convolution", "linear", "mm", "mse_loss", "mul", "pow", "square")
+PRODUCTS = ("addmm", "baddbmm", "bmm", "convolution", "linear", "mm", "mse_loss", "mul", "pow", "square")
 _LARGE = 4.0  # times what goes in comes out of a layer: with torch's own weights it is less than what goes in
 _FEW = 16  # inputs of a layer of which nothing is said
 _SEVERAL = 2
@@ -76,7 +76,7 @@ def has_overflown(case: Case) -> bool:
     if found.birth.nan:
         return False
     if found.birth.device is not None:
-        return found.birth.base in _PRODUCTS  # what it was given is not known
+        return found.birth.base in PRODUCTS  # what it was given is not known
     least = _FAR_TOO_LARGE if found.birth.base in _EXPONENTS else _HUGE
     bounds = [bound for one in found.birth.given for bound in (one.least, one.most) if bound is not None]
     return any(least < abs(bound) < math.inf for bound in bounds)

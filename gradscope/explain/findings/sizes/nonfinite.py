@@ -16,7 +16,7 @@ from gradscope.explain.deductions.numbers.nonfinite_sources import (
     masking_line,
     root_line,
 )
-from gradscope.explain.deductions.numbers.weight_growth import has_diverged, has_overflown
+from gradscope.explain.deductions.numbers.weight_growth import PRODUCTS, has_diverged, has_overflown
 from gradscope.explain.deductions.numbers.wrapped_numbers import wrapped_line
 from gradscope.explain.deductions.steps.probing_backwards import lost_by_probes
 from gradscope.explain.evidence.case import Case
@@ -69,9 +69,16 @@ def non_finite_forward(case: Case) -> Iterator[Cause]:
         return
     if found.arrival is not None and found.arrival.leaf is not None:
         return  # the loss is finite: a derivative is to blame
-    if has_diverged(case) or (has_overflown(case) and lost_by_probes(case)):
+    if has_diverged(case) or _is_thrown_away(case, found.birth):
         return  # something has grown until it overflowed
     yield _without_eps(case, found) or _masked(case, found, _chosen(case, found, found.birth))
+
+
+def _is_thrown_away(case: Case, birth: Birth) -> bool:
+    """Whether a product of weights that a probing backward has thrown far away is too large, or Inf less Inf: only on a
+    device are products looked at."""
+    is_product = birth.device is not None and birth.base in PRODUCTS
+    return (is_product or has_overflown(case)) and lost_by_probes(case)
 
 
 def non_finite_derivative(case: Case) -> Iterator[Cause]:
