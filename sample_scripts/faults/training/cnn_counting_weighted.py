@@ -33,7 +33,7 @@ class Counter(nn.Module):
 
 def weighted_mse(output, target):
     weight = 1.0 + 0.2 * target
-    residual = target - output  # expect: GS808
+    residual = target - output  # expect: GS808 computed_at
     return (weight * residual.pow(2)).sum() / residual.numel()
 
 
@@ -43,7 +43,7 @@ def main():
     opt = torch.optim.Adam(net.parameters(), lr=2e-2)
     for step in range(36):
         img, n = dots(32)
-        loss = weighted_mse(net(img), n)
+        loss = weighted_mse(net(img), n)  # expect: GS808
         opt.zero_grad()
         loss.backward()
         opt.step()

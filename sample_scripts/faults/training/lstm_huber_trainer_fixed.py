@@ -27,7 +27,7 @@ class SmoothLoss(nn.Module):
         self.delta = delta
 
     def forward(self, pred, target):
-        diff = torch.abs(pred - target.unsqueeze(1))
+        diff = torch.abs(pred - target)
         small = 0.5 * diff**2
         big = self.delta * (diff - 0.5 * self.delta)
         return torch.where(diff < self.delta, small, big).mean()
@@ -44,7 +44,7 @@ class Trainer:
             run = 0.0
             for seq, load in self.loader:
                 self.opt.zero_grad()
-                loss = self.loss_fn(self.model(seq), load)
+                loss = self.loss_fn(self.model(seq).squeeze(-1), load)
                 loss.backward()
                 self.opt.step()
                 run += loss.item()

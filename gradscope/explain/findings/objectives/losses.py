@@ -11,6 +11,7 @@ from typing import TypeGuard
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients.paired_samples import paired_samples
 from gradscope.explain.deductions.gradients.summed_up import is_summed_up
+from gradscope.explain.deductions.lines.handed_operands import handed_at
 from gradscope.explain.deductions.lines.module_builds import chosen_at
 from gradscope.explain.deductions.numbers.doubled_activations import Row, doubled
 from gradscope.explain.evidence.case import Case
@@ -138,7 +139,7 @@ def broadcast_loss(case: Case) -> Iterator[Cause]:
     row are multiplied, of which one requires grad, and all that is made of the products, or of their sums with others,
     is one number: it is the product of two sums, so that no weight belongs to a sample. Or a distribution of torch's,
     or a difference, makes a square of data and of what was computed of as many samples, and all that becomes of the
-    pairs is their sum.
+    pairs is their sum. The line is the call that gave a function of the program both, where it takes them as they are.
     """
     flow = dataflow(case)
     told = set()
@@ -153,12 +154,19 @@ def broadcast_loss(case: Case) -> Iterator[Cause]:
         else:
             continue
         told.add(operation.site)
-        yield Cause(message, operation.site, op=operation.operation.name)
+        yield _told(case, message, operation)
     for pairs in paired_samples(flow):
         if pairs.operation.site not in told:
             told.add(pairs.operation.site)
             message = f"{pairs.shapes}: each sample is compared with the predictions for all"
-            yield Cause(message, pairs.operation.site, op=pairs.operation.operation.name)
+            yield _told(case, message, pairs.operation)
+
+
+def _told(case: Case, message: str, operation: FlowOperation) -> Cause:
+    """The line of an operator, or of the call that gave its function both operands as they are."""
+    handed = handed_at(case, operation.operation)
+    inside = (Related("computed_at", operation.site, "broadcasts"),) if handed is not None else ()
+    return Cause(message, handed or operation.site, inside, op=operation.operation.name)
 
 
 def added_twice(case: Case) -> Iterator[Cause]:
