@@ -20,7 +20,7 @@ class Net(nn.Module):
 def freeze(model):
     for name, parameter in model.named_parameters():
         if not name.startswith("head"):
-            parameter.requires_grad_(False)  # expect: GS872
+            parameter.requires_grad_(False)  # expect: GS872 declared_at
 
 
 def main():
@@ -29,7 +29,7 @@ def main():
     freeze(model)
     optimizer = torch.optim.Adam(model.head.parameters())
     for _ in range(5):
-        model.train()
+        model.train()  # expect: GS872
         for _ in range(4):
             loss = nn.functional.cross_entropy(model(torch.randn(8, 1, 6, 6)), torch.randint(3, (8,)))
             optimizer.zero_grad()

@@ -27,7 +27,7 @@ class Waking:
 
 def waking(case: Case, stacks: set[Stack]) -> Waking | None:
     """What woke the parts whose layers run here, where the parameters of these layers get no gradient since then."""
-    around = _Around(case, stacks)
+    around = Around(case, stacks)
     parameters = _read(case, stacks)
     for timeline in timelines(case):
         for at, found in _wakings(timeline, around):
@@ -56,20 +56,32 @@ def _is_for_modes(function: ast.FunctionDef, name: str) -> bool:
     return uses == sum(isinstance(one.value, ast.Name) and one.value.id == name for one in modes)
 
 
-class _Around:
+class Around:
     """The modules around some layers, by what calls of train() and eval() may name them."""
 
     def __init__(self, case: Case, stacks: set[Stack]) -> None:
         self.parts, self._models = set[str](), set[str]()
+        self._called = set[str | None]()
         for operation in case.operators():
             if operation.stack in stacks and operation.module is not None:
                 self.parts |= {name for call in _inner(operation.module) for name in (call.path, call.module_class)}
                 self._models.add(operation.module.outermost.module_class)
+        for timeline in timelines(case):
+            self._called |= {call.module for _, call in timeline.of(FORWARD) if _is_around(call.stack, stacks)}
+
+    def holds(self, call: TrainingCall) -> bool:
+        """Whether a call is one of a module around them: by its class, or as no other is called on the way to them."""
+        return module_name(call) in {*self._models, *self.parts} or self._called == {call.module}
 
     def wakes(self, call: TrainingCall, rest: TrainingCall, trained: set[str]) -> bool:
         """Whether it is the program's train() of a model around them: by its class, or none of another name trains."""
-        is_model = _name(call) in self._models or len(trained) == 1
-        return call.kind is TRAIN and call.count >= max(rest.count, 1) and is_model and _is_own(call)
+        is_model = module_name(call) in self._models or len(trained) == 1
+        return call.kind is TRAIN and call.count >= max(rest.count, 1) and is_model and is_own(call)
+
+
+def _is_around(stack: Stack, inner: set[Stack]) -> bool:
+    """Whether something ran inside of a call."""
+    return any(one[-len(stack) :] == stack for one in inner)
 
 
 def _inner(module: ModuleCall) -> Iterator[ModuleCall]:
@@ -80,27 +92,27 @@ def _inner(module: ModuleCall) -> Iterator[ModuleCall]:
         call = call.parent
 
 
-def _name(call: TrainingCall) -> str:
+def module_name(call: TrainingCall) -> str:
     """What a call names its module, without its number among others of that name."""
     return (call.module or "").partition("#")[0]
 
 
-def _wakings(timeline: Timeline, around: _Around) -> Iterator[tuple[int, Waking]]:
+def _wakings(timeline: Timeline, around: Around) -> Iterator[tuple[int, Waking]]:
     """Each train() around parts at rest, with its place, behind which a forward of the training follows."""
-    trained = {_name(call) for _, call in timeline.of(FORWARD) if call.count and call.total}
+    trained = {module_name(call) for _, call in timeline.of(FORWARD) if call.count and call.total}
     rest: TrainingCall | None = None
     woken: tuple[int, Waking] | None = None
     for at, call in timeline.of(EVAL, TRAIN, FORWARD):
         if call.kind is FORWARD and call.count and call.total and woken is not None:
             yield woken
             rest, woken = None, None
-        elif call.kind in (EVAL, TRAIN) and _name(call) in around.parts:
+        elif call.kind in (EVAL, TRAIN) and module_name(call) in around.parts:
             rest, woken = (call if call.kind is EVAL else None), None  # it rests already where all was evaluated before
         elif rest is not None and woken is None and around.wakes(call, rest, trained):
             woken = at, Waking(rest, call)
 
 
-def _is_own(call: TrainingCall) -> bool:
+def is_own(call: TrainingCall) -> bool:
     """Whether the program calls train() itself, and no library does."""
     return next((site.origin for site in call.stack if site.origin is not Origin.TORCH), None) is Origin.USER
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients.frozen_losses import freezing_lines
+from gradscope.explain.deductions.states.trained_after_freeze import trained_after
 from gradscope.explain.deductions.states.woken_by_train import Waking, mode_line, waking
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
@@ -37,9 +38,10 @@ def frozen_averages_move(case: Case) -> Iterator[Cause]:
 
     How it is found: it normalised by the batch and updated its averages, with gradients on, while its weight did not
     require grad, and its weight did not require grad again later. The line is the train() of the model that came after
-    an eval() of the frozen part, or the call that gives a function the model for its mode only. Else it is the only one
-    that freezes something, or one of that name, or the one that normalises. Or all this without gradients, as of a
-    teacher, where there is such a train() behind an eval(). A hint: averages may be meant to follow the new data.
+    an eval() of the frozen part, or the call that gives a function the model for its mode only. Else it is a train()
+    that runs behind what freezes them, or the only one that freezes something, or one of that name, or the one that
+    normalises. Or all this without gradients, as of a teacher, where there is such a train() behind an eval(). A hint:
+    averages may be meant to follow the new data.
     """
     for what in (FROZEN_MOVES, FROZEN_MOVES_AT_REST):
         moving = [notice for notice in case.notices() if notice.what == what]
@@ -58,17 +60,22 @@ def _cause(case: Case, moving: list[Notice], woken: Waking | None) -> Cause:
         places.insert(0, ("declared_at", woken.rest.site, "eval()"))
         places.append(("called_at", woken.train.site, "train()"))
     else:
-        site = _freezing(case, moving) or called
+        freezing = _freezing(case, moving)
+        site = freezing[0] if len(freezing) == 1 else called
         message = "frozen batch normalisations are in training mode: their averages move on with each batch"
+        train = trained_after(case, {notice.stack for notice in moving}, freezing)
+        if train is not None:
+            message = "train() has frozen batch normalisations in training mode as well: their averages move on"
+            places = [*places, ("declared_at", freezing[0], "freezes"), ("called_at", train.site, "train()")]
+            site = mode_line(case, train)
     related = tuple(Related(*one) for one in places if one[1] not in (None, site))
     return Cause(message, site, related, certain=False)
 
 
-def _freezing(case: Case, moving: list[Notice]) -> Site | None:
-    """The only line that freezes something, or one of the name of such a part."""
+def _freezing(case: Case, moving: list[Notice]) -> list[Site]:
+    """The lines that freeze something of the name of such a part, or else all that freeze something."""
     parts, freezing = _parts(case, moving), freezing_lines(case)
-    found = [site for site in freezing if parts.intersection(_NAME.findall(_frozen(case, site)))] or freezing
-    return found[0] if len(found) == 1 else None
+    return [site for site in freezing if parts.intersection(_NAME.findall(_frozen(case, site)))] or freezing
 
 
 def _parts(case: Case, moving: list[Notice]) -> set[str]:
