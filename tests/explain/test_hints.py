@@ -29,7 +29,7 @@ SILENT = {
     "GS764": ("loss_that_leaps_with_the_task.py",),
     "GS895": ("outputs_that_are_doubled.py",),
     "GS739": ("short_memory_that_learns.py",),
-    "GS881": ("likelihoods_weighed_by_a_gate.py",),
+    "GS881": ("likelihoods_weighed_by_a_gate.py", "joint_densities_and_what_is_missed.py"),
     "GS880": ("summed_at_a_low_rate.py", "summed_under_adam.py", "divided_and_not_learnable.py"),
     "GS827": ("samples_clipped_one_by_one.py",),
     "GS841": (

@@ -28,6 +28,7 @@ _ERRORS = (
     "smooth_l1_loss",
     "huber_loss",
 )  # of the values, whose loss is to have a gradient
+_TOTAL = "add"  # of the steps of an episode
 _OF_A_RATIO = ("exp", "sub", "clamp", "minimum")  # of the new probability to the old
 
 
@@ -48,7 +49,7 @@ def advantage_with_gradient(case: Case) -> Iterator[Cause]:
     Do instead: detach() the values, or the advantage, in the loss of the policy.
 
     How it is found: in three steps or more, what log_prob() of a distribution gave, or what was chosen of a
-    log_softmax, is multiplied by a difference of data and of what requires grad. A hint.
+    log_softmax, or a sum of such, is multiplied by a difference of data and of what requires grad. A hint.
     """
     flow = dataflow(case)
     times: Counter[Site] = Counter()
@@ -110,16 +111,34 @@ def _learned(flow: RecordedDataflow, operation: FlowOperation) -> list[int]:
 
 
 def _is_of_density(flow: RecordedDataflow, tensor: int, before: int) -> bool:
-    """Whether a value is the logarithm of a probability, or the ratio of one to another, up to factors and shape."""
+    """Whether a value is the logarithm of a probability, or the ratio of one to another, up to factors and shape.
+
+    A sum of such is one as well, as of all steps of an episode: a term of another kind may be meant to have a factor.
+    """
+    is_sum, ends = False, []
     for at, operation in trail(flow, tensor, before, _parts, _FAR):
-        name = base_name(operation.operation.name)
-        if is_density(operation.operation.stack) or (name in _CHOOSES and _is_logarithm(flow, operation, at)):
+        is_one = _is_logarithmic(flow, operation, at)
+        if is_one and not is_sum:
             return True
-    return False
+        is_sum |= base_name(operation.operation.name) == _TOTAL
+        ends += [is_one] if is_one or not _parts(operation) or _reads_a_leaf(operation) else []
+    return bool(ends) and all(ends)
+
+
+def _reads_a_leaf(operation: FlowOperation) -> bool:
+    return any(one.leaf for one in operation.reads if one.requires_grad)
+
+
+def _is_logarithmic(flow: RecordedDataflow, operation: FlowOperation, at: int) -> bool:
+    """Whether an operator gives the logarithm of a probability: of a distribution's, or one chosen of a softmax's."""
+    name = base_name(operation.operation.name)
+    return is_density(operation.operation.stack) or (name in _CHOOSES and _is_logarithm(flow, operation, at))
 
 
 def _parts(operation: FlowOperation) -> list[int]:
-    if base_name(operation.operation.name) not in (*_KEEPS, *_OF_A_RATIO):
+    if is_density(operation.operation.stack):
+        return []
+    if base_name(operation.operation.name) not in (*_KEEPS, *_OF_A_RATIO, _TOTAL):
         return []
     return [one.tensor for one in operation.reads if one.requires_grad]
 
