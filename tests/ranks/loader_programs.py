@@ -26,6 +26,22 @@ class Share(Sampler):
         return self.many // 2
 
 
+class Stretch(Sampler):
+    """Gives a rank the stretch of places that is its own; the last one ends where all end."""
+
+    def __init__(self, many, rank):
+        share = -(-many // 2)
+        begin = rank * share
+        end = min(many, begin + share)  # expect: GS790 in cut_short
+        self.places = list(range(begin, end))
+
+    def __iter__(self):
+        return iter(self.places)
+
+    def __len__(self):
+        return len(self.places)
+
+
 WEIGHTS = [1, 1, 1, 6, 6, 6, 3, 3, 3]
 MOST = 8  # in a box
 
@@ -105,6 +121,14 @@ def sampled_unevenly(rank):
 
 def healthy_sampled_evenly(rank):
     epoch(Replicated(model()), DataLoader(rows(8), batch_size=1, sampler=Share(8, rank)))
+
+
+def cut_short(rank):
+    epoch(Replicated(model()), DataLoader(rows(9), batch_size=1, sampler=Stretch(9, rank)))
+
+
+def healthy_not_cut_short(rank):
+    epoch(Replicated(model()), DataLoader(rows(8), batch_size=1, sampler=Stretch(8, rank)))
 
 
 def loaded_unevenly(rank):

@@ -13,6 +13,7 @@ from gradscope.store.reader import Recording
 
 _TAKES = frozenset(("__init__", "__iter__", "__getitem__"))  # the methods in which a part is taken
 _RANGES = frozenset(("range", "arange", "islice"))
+_SMALLEST = frozenset(("min", "minimum"))
 _LOADER = "DataLoader"
 
 Asks = Callable[[ast.expr], bool]
@@ -47,6 +48,7 @@ def _takes_at(method: Function, asks: Asks) -> set[int]:
     names = {
         one.id for node in assigned for each in node.targets for one in ast.walk(each) if isinstance(one, ast.Name)
     }
+    cut = _cut_short(method, lambda value: asks(value) or bool(names & names_in(value)))
     found = set()
     for node in ast.walk(method):
         parts: list[ast.expr] = []
@@ -55,5 +57,18 @@ def _takes_at(method: Function, asks: Asks) -> set[int]:
         elif isinstance(node, ast.Call) and called_name(node) in _RANGES:
             parts = node.args
         if isinstance(node, ast.expr) and any(asks(one) or names & names_in(one) for one in parts):
-            found.add(node.lineno)
+            lines = {cut[name] for one in parts for name in names_in(one) if name in cut}
+            found |= lines if len(lines) == 1 else {node.lineno}
+    return found
+
+
+def _cut_short(method: Function, asks: Asks) -> dict[str, int]:
+    """The lines of the bounds `end = min(start + share, total)` by their names: where data end, a part ends before it
+    has as many as the others.
+    """
+    found = {}
+    for node in ast.walk(method):
+        bound = node.value if isinstance(node, ast.Assign) and asks(node.value) else None
+        if isinstance(bound, ast.Call) and called_name(bound) in _SMALLEST and isinstance(node, ast.Assign):
+            found.update({one.id: node.lineno for one in node.targets if isinstance(one, ast.Name)})
     return found
