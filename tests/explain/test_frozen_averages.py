@@ -1,4 +1,4 @@
-"""GS872: the train() that wakes a frozen part is named where it is known, and else the line that freezes."""
+"""GS872: the train() that wakes a frozen part is named, or one behind the freeze, and else the line that freezes."""
 
 import pytest
 
@@ -49,9 +49,9 @@ NAMED = {
     "after eval()": ({}, "model.train()"),
     "of a model that was trained": ({"before": PRETRAINED}, "model.train()"),
     "layer by layer": ({"after": "for layer in encoder:\n    layer.eval()", "before": PRETRAINED}, "model.train()"),
-    "without eval()": ({"after": ""}, "encoder.requires_grad_(False)"),
-    "eval() of another": ({"after": "other.eval()"}, "encoder.requires_grad_(False)"),
-    "eval() of it all": ({"after": "model.eval()"}, "encoder.requires_grad_(False)"),
+    "without eval()": ({"after": ""}, "model.train()"),
+    "eval() of another": ({"after": "other.eval()"}, "model.train()"),
+    "eval() of it all": ({"after": "model.eval()"}, "model.train()"),
     "in a phase before": (
         {"before": f"encoder.eval()\nencoder(torch.randn(4, 4))\n{PRETRAINED}", "after": ""},
         "encoder.requires_grad_(False)",

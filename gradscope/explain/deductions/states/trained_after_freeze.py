@@ -24,15 +24,17 @@ _BUILDS = "__init__"
 def trained_after(case: Case, stacks: set[Stack], freezes: Sequence[Site]) -> TrainingCall | None:
     """The first train() of a model around these layers that runs behind each of the lines that freeze something.
 
-    One that has run before them as well belongs to the training in which nothing was frozen.
+    One that has run before them as well belongs to the training in which nothing was frozen. None where the program has
+    a train() for the frozen part by itself, which is meant.
     """
     around = Around(case, stacks)
     for timeline in timelines(case) if freezes else ():
-        calls = [(at, one) for at, one in timeline.of(TRAIN) if around.holds(one) and is_own(one)]
+        calls = [(at, one) for at, one in timeline.of(TRAIN) if is_own(one)]
         behind = {at for at, one in calls if all(_is_behind(case, one.stack, site) for site in freezes)}
         before = {one.site for at, one in calls if at not in behind}
-        for at, one in calls:
-            if at in behind and one.site not in before and _is_run_in_training(timeline, at, one, around):
+        held = [(at, one) for at, one in calls if at in behind and around.holds(one)]
+        for at, one in held if not any(module_name(one) in around.parts for _, one in held) else ():
+            if one.site not in before and _is_run_in_training(timeline, at, one, around):
                 return one
     return None
 
