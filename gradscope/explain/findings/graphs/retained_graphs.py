@@ -24,6 +24,7 @@ _ON_CTX, _ATTRIBUTE = "context", "attribute"
 _STEPS = 3  # steps whose nodes still live, at least
 _RESTS = 2  # .backward() calls for which the program may still hold its last results
 _LONG = 32  # steps that nodes live, where it began late
+_ROW = 10  # steps in a row of which one line left nodes, where they are let go at last, as at the end of an epoch
 _ADDING = ("append", "appendleft", "add", "extend", "insert", "setdefault", "update", "put")
 _CONTAINERS = ("list", "dict", "set", "deque", "tuple", "defaultdict", "OrderedDict")
 
@@ -111,8 +112,9 @@ def kept(case: Case) -> Iterator[Cause]:
     Do instead:
         Keep the number (.item()) or the detached tensor.
     How it is found:
-        Nodes of several steps were still alive long after the step that made them, those of two or more from one line.
-        What holds their tensors was looked up among the live objects, and its line in the source. Where several
+        Nodes of several steps were still alive long after the step that made them, those of two or more from one line;
+        or, where they are let go in the end, as by a sum that begins anew in each epoch, those of ten steps or more
+        from one line, all at once, and no backward came back to them. What holds their tensors was looked up among the live objects, and its line in the source. Where several
         threads call backward and nothing is found to hold them, nothing is said.
     """
     if any(True for _ in grows(case)) or any(True for _ in cycles(case)) or any(True for _ in on_ctx(case)):
@@ -141,21 +143,33 @@ def _compiling(one: Survivors) -> bool:
 
 
 def growing_survivors(case: Case) -> list[Survivors]:
-    """The nodes alive at the last look, provided that they come from enough earlier steps."""
-    last = max((one.step for one in case.survivors()), default=None)
+    """The nodes alive at a look, provided that they come from enough earlier steps: at the last one, or at the one that
+    found most, where one line left nodes in a whole row of steps. A sum that begins anew in each epoch lets go of them.
+    """
+    looks: dict[int, list[Survivors]] = defaultdict(list)
+    for one in case.survivors():
+        looks[one.step].append(one)
     ends = sorted(call.step for call in case.backwards() if call.kind == "backward" and call.nested_in is None)
-    alive = [one for one in case.survivors() if one.step == last and not _compiling(one) and _is_over(one, ends)]
+    found = {step: [one for one in looks[step] if not _compiling(one) and _is_over(one, ends)] for step in looks}
+    last = max(found, default=None)
+    if last is None or _is_leak(found[last], last, ends):
+        return found[last] if last is not None else []
+    most = max(found.values(), key=lambda alive: len({one.made for one in alive}))
+    return most if _left_by_one_line(most) >= _ROW else []
+
+
+def _is_leak(alive: list[Survivors], look: int, ends: list[int]) -> bool:
+    """Whether the nodes of a look come from enough steps, the first of them long ago."""
     graphs = {bisect_left(ends, one.made) if ends else one.made for one in alive}  # by the .backward() that ends each
-    if len(graphs) < _STEPS or last is None or not _come_again(alive):
-        return []
+    if len(graphs) < _STEPS or _left_by_one_line(alive) < 2:
+        return False  # each name holds its last result, where a phase had several
     first = min(one.made for one in alive)
-    return alive if first <= last // 2 or last - first >= _LONG else []
+    return first <= look // 2 or look - first >= _LONG
 
 
-def _come_again(alive: list[Survivors]) -> bool:
-    """Whether one line left nodes in several steps: else each name holds its last result, where a phase had several."""
-    lines = Counter(one.site for one in _tops(alive))
-    return max(lines.values(), default=0) > 1
+def _left_by_one_line(alive: list[Survivors]) -> int:
+    """In how many steps one line left nodes, at most."""
+    return max(Counter(one.site for one in _tops(alive)).values(), default=0)
 
 
 def _is_over(one: Survivors, ends: list[int]) -> bool:
@@ -182,13 +196,16 @@ def _reaches_them(case: Case, alive: list[Survivors]) -> bool:
     calls = [call for call in case.backwards() if call.nested_in is None and call.number in case.graph_sizes()]
     if not calls:
         return False
-    last, old = calls[-1], [call for call in calls if call.step in steps]
+    old, look = [call for call in calls if call.step in steps], max(one.step for one in alive)
     if not old:
         return False
-    newest = max((node.seq_nr for node in case.graph(old[0].number).nodes if node.seq_nr is not None), default=-1)
-    return last.step not in steps and any(
-        node.seq_nr is not None and node.seq_nr <= newest for node in case.graph(last.number).nodes
-    )
+    newest = max((node.seq_nr for node in case.graph(old[-1].number).nodes if node.seq_nr is not None), default=-1)
+    later = [call for call in calls if call.step >= look] or calls[-1:]
+    return any(_reaches_back(case.graph(call.number), newest) for call in later if call.step not in steps)
+
+
+def _reaches_back(graph: Graph, newest: int) -> bool:
+    return any(node.seq_nr is not None and node.seq_nr <= newest for node in graph.nodes)
 
 
 def _named(one: Holder) -> str:
