@@ -6,6 +6,7 @@ The surprise: torch.tensor() of a list of parameters takes their numbers without
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients.silent_parameters import SilentParameter
@@ -21,7 +22,7 @@ from gradscope.model.site import Site
 from gradscope.store.asked import kept
 
 UNUSED = "GS726"
-_TAKES_NUMBERS = ("tensor", "as_tensor", "Tensor", "FloatTensor", "asarray", "array")
+_TAKES_NUMBERS = ("tensor", "as_tensor", "Tensor", "FloatTensor", "DoubleTensor", "new_tensor", "asarray", "array")
 
 
 def never_read(case: Case, one: SilentParameter) -> MissingGradient:
@@ -52,7 +53,7 @@ def _numbers_taken(case: Case, parameter: str, declared: Site | None) -> tuple[s
         reads = any(isinstance(one, ast.Attribute) and one.attr == name for one in given)
         if reads and last_name(call.func) in _TAKES_NUMBERS and declared is not None:
             site = syntax(case).site(declared.file, call.lineno)
-            if (site.file, site.line) in _lines_that_ran(case):
+            if _ran(case, site):
                 return ast.unparse(call.func), site
     return None
 
@@ -63,6 +64,28 @@ def _is_called_elsewhere(case: Case, parameter: str) -> bool:
     calls = list(syntax(case).everywhere(attribute_call(module))) if module and not module.isdigit() else []
     ran = _lines_that_ran(case) if calls else frozenset()
     return any((call.file, call.line) not in ran for call in calls)
+
+
+def _ran(case: Case, site: Site) -> bool:
+    """Whether an operator ran below a line, or below one further down in the same row of statements.
+
+    torch.Tensor([...]) runs none: nothing else tells that it was called.
+    """
+    ran, file = _lines_that_ran(case), syntax(case).parsed(site.file)
+    statement = file.whole_statements.get(site.line)
+    row = [] if statement is None else next((one for one in _rows(syntax(case).function(site)) if statement in one), [])
+    behind = row[row.index(statement) :] if statement in row else []
+    lines = {line for one in behind for line in range(one.lineno, (one.end_lineno or one.lineno) + 1)}
+    return (site.file, site.line) in ran or any((site.file, line) in ran for line in lines)
+
+
+def _rows(function: ast.AST | None) -> Iterator[list[ast.stmt]]:
+    """The rows of statements in a function: of each, those before one that ran have run."""
+    for node in ast.walk(function) if function is not None else ():
+        for name in ("body", "orelse", "finalbody"):
+            row = getattr(node, name, None)
+            if isinstance(row, list):
+                yield row
 
 
 @kept
