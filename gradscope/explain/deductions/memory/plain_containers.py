@@ -1,18 +1,22 @@
 """The line that hides parameters from parameters(): it keeps modules in a plain list or dict of an object.
 
-The layers themselves may be built anywhere, by a function of another file.
+The layers may be built anywhere, by a function of another file; and the line that puts them in is right, where another
+one has made a plain list of what should be a ModuleList.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.source_lines import class_around
 from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import last_name
 from gradscope.model.site import Site, Stack, user_frames
 
 _LITERALS = (ast.List, ast.Dict, ast.Tuple, ast.ListComp, ast.DictComp, ast.Set, ast.SetComp)
-_BUILDERS = ("list", "dict", "tuple")
+_BUILDERS = ("list", "dict", "tuple", "OrderedDict", "defaultdict", "deque", "set")
 _ADDS = ("append", "extend", "insert", "setdefault", "update", "add")
 
 
@@ -23,9 +27,44 @@ def container_around(case: Case, stack: Stack) -> Site | None:
         if statement is not None and _keeps(statement):
             return syntax(case).site(site.file, statement.lineno, site.function)
         kept = None if statement is None else _kept_later(syntax(case).function(site), _gathered_in(statement))
+        kept = kept or (None if statement is None else _put_later(syntax(case).function(site), statement))
         if kept is not None:
             return syntax(case).site(site.file, kept.lineno, site.function)
     return None
+
+
+def made_plain_at(case: Case, put: Site) -> Site | None:
+    """Where the container that a line puts something into was made: `self.layers = []`, in the same function before
+    it, else elsewhere in the class. None where another line than one of these may have made it."""
+    statement = syntax(case).parsed(put.file).whole_statements.get(put.line)
+    name = None if statement is None else _put_into(statement)
+    function, owner = syntax(case).function(put), class_around(case, put)
+    if name is None or statement is None or function is None:
+        return None
+    before = [one for one in _bindings(function, name) if one.lineno < statement.lineno]
+    bindings = before[-1:] or list(_bindings(owner, name)) if owner is not None else before[-1:]
+    plain = [one for one in bindings if one.value is not None and _is_container(one.value)]
+    if len(bindings) != 1 or not plain or plain[0] is statement:
+        return None
+    return syntax(case).site(put.file, plain[0].lineno)
+
+
+def _put_into(statement: ast.stmt) -> str | None:
+    """`self.layers` of `self.layers.append(...)` and `self.layers[key] = ...`; None for others."""
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        called = statement.value.func
+        return ast.unparse(called.value) if isinstance(called, ast.Attribute) else None
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return next((ast.unparse(one.value) for one in targets if isinstance(one, ast.Subscript)), None)
+
+
+def _bindings(around: ast.AST, name: str) -> Iterator[ast.Assign | ast.AnnAssign]:
+    """The statements that give an attribute a value, in their order."""
+    found = [one for one in ast.walk(around) if isinstance(one, ast.Assign | ast.AnnAssign)]
+    for one in sorted(found, key=lambda each: each.lineno):
+        places = one.targets if isinstance(one, ast.Assign) else [one.target]
+        if any(ast.unparse(place) == name for place in places):
+            yield one
 
 
 def _keeps(statement: ast.stmt) -> bool:
@@ -64,6 +103,29 @@ def _kept_later(function: ast.AST | None, name: str) -> ast.stmt | None:
             if isinstance(value, ast.Name) and value.id == name:
                 return node
     return None
+
+
+def _put_later(function: ast.AST | None, made: ast.stmt) -> ast.stmt | None:
+    """The first statement behind `layer = ...` in its function that puts what has this name into one of an object."""
+    target = made.targets[0] if isinstance(made, ast.Assign) else None
+    if function is None or not isinstance(target, ast.Name):
+        return None
+    behind = [one for one in ast.walk(function) if isinstance(one, ast.stmt) and one.lineno > made.lineno]
+    for one in sorted(behind, key=lambda each: each.lineno):
+        value = getattr(one, "value", None)
+        given = value.args if isinstance(one, ast.Expr) and isinstance(value, ast.Call) else [value]
+        if _keeps(one) and any(_holds(each, target.id) for each in given):
+            return one
+    return None
+
+
+def _holds(value: ast.expr | None, name: str) -> bool:
+    """Whether a value is what has a name, or a module or a container around it: `nn.Sequential(layer, nn.ReLU())`."""
+    if isinstance(value, ast.Call) and last_name(value.func)[:1].isupper():
+        return any(_holds(one, name) for one in value.args)
+    if isinstance(value, ast.List | ast.Tuple):
+        return any(_holds(one, name) for one in value.elts)
+    return isinstance(value, ast.Name) and value.id == name
 
 
 def _is_container(value: ast.expr) -> bool:

@@ -21,7 +21,7 @@ from gradscope.explain.deductions.lines.graph_cuts import (
     birth,
     over_learned,
 )
-from gradscope.explain.deductions.memory.plain_containers import container_around
+from gradscope.explain.deductions.memory.plain_containers import container_around, made_plain_at
 from gradscope.explain.deductions.steps.optimizer_parameters import NAMELESS, optimizer_parameters
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
@@ -223,7 +223,8 @@ def not_held(case: Case) -> Iterator[Cause]:
     How it is found:
         A backward reached the parameter, no optimizer that stepped holds it, nothing else wrote to it, and it has no
         name in any module; or an operator under torch.func.grad and functional_call read such a one. The line is the
-        one that keeps it in a plain container of an object, else the one that made it.
+        one that makes the plain container of an object in which it is kept, else the one that puts it in, else the one
+        that made it.
     """
     held = optimizer_parameters(case)
     for failure in case.failures():
@@ -233,13 +234,23 @@ def not_held(case: Case) -> Iterator[Cause]:
             failing = (Related("fails_at", failure.site, "the optimizer"),)
             yield Cause(message, operation.site, failing, fails=True, certain=False, op=operation.name)
     for site, parameters in _by_container(case, held.nameless):
-        message = f"{_made_here(parameters)} gradients, but no module registers {_them(parameters)}"
+        message = f"{_made_here(case, site, parameters)} gradients, but no module registers {_them(parameters)}"
         message += f", so no optimizer changes {_them(parameters)}"
-        yield Cause(message, site, tensor=parameters[0].leaf or "parameter", weight=len(parameters))
+        yield _in_container(case, Cause(message, site), parameters)
     for site, parameters in _by_container(case, hidden_from_transforms(case)):
-        message = f"{_made_here(parameters)} nothing under the transform: no module registers {_them(parameters)}"
+        message = (
+            f"{_made_here(case, site, parameters)} nothing under the transform: no module registers {_them(parameters)}"
+        )
         message += ", so that functional_call puts nothing in their place"
-        yield Cause(message, site, certain=False, tensor=parameters[0].leaf or "parameter", weight=len(parameters))
+        yield _in_container(case, Cause(message, site, certain=False), parameters)
+
+
+def _in_container(case: Case, cause: Cause, parameters: list[FlowTensor]) -> Cause:
+    """The same at the line that makes the plain container, where there is one beside that which puts them into it."""
+    made = None if cause.site is None else made_plain_at(case, cause.site)
+    place = (Related("retained_at", cause.site, "puts them in"),) if made is not None else ()
+    name = parameters[0].leaf or "parameter"
+    return replace(cause, site=made or cause.site, related=place, tensor=name, weight=len(parameters))
 
 
 def _last_result(case: Case) -> Operation | None:
@@ -315,8 +326,9 @@ def dropped(case: Case) -> Iterator[Cause]:
     yield from missing(case, DROPPED)
 
 
-def _made_here(parameters: list[FlowTensor]) -> str:
-    return "1 parameter made here gets" if len(parameters) == 1 else f"{len(parameters)} parameters made here get"
+def _made_here(case: Case, site: Site | None, parameters: list[FlowTensor]) -> str:
+    where = "made here" if site is None or made_plain_at(case, site) is None else "put into this"
+    return f"1 parameter {where} gets" if len(parameters) == 1 else f"{len(parameters)} parameters {where} get"
 
 
 def _them(parameters: list[FlowTensor]) -> str:

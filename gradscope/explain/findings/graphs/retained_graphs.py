@@ -114,8 +114,9 @@ def kept(case: Case) -> Iterator[Cause]:
     How it is found:
         Nodes of several steps were still alive long after the step that made them, those of two or more from one line;
         or, where they are let go in the end, as by a sum that begins anew in each epoch, those of ten steps or more
-        from one line, all at once, and no backward came back to them. What holds their tensors was looked up among the live objects, and its line in the source. Where several
-        threads call backward and nothing is found to hold them, nothing is said.
+        from one line, all at once, and no backward came back to them. What holds their tensors was looked up among the
+        live objects, and its line in the source. Where several threads call backward and nothing is found to hold them,
+        nothing is said.
     """
     if any(True for _ in grows(case)) or any(True for _ in cycles(case)) or any(True for _ in on_ctx(case)):
         return

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.lines.refusals import Refusal
-from gradscope.explain.deductions.memory.plain_containers import container_around
+from gradscope.explain.deductions.memory.plain_containers import container_around, made_plain_at
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.failed_forward import operations_before
@@ -25,7 +25,8 @@ _NEAR = 64  # operators before an optimizer is made, which have initialised the 
 def _kept_in_a_list(case: Case, failure: Failure, _: tuple[str, ...]) -> Site | None:
     """The only line that keeps what was initialised just before in a plain list or dict of an object."""
     found = {container_around(case, one.stack) for one in operations_before(case, failure, _NEAR)} - {None}
-    return found.pop() if len(found) == 1 else None
+    put = found.pop() if len(found) == 1 else None
+    return None if put is None else made_plain_at(case, put) or put
 
 
 def _made(case: Case, failure: Failure, _: tuple[str, ...]) -> Site | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.lines.graph_cuts import birth
-from gradscope.explain.deductions.memory.plain_containers import container_around
+from gradscope.explain.deductions.memory.plain_containers import container_around, made_plain_at
 from gradscope.explain.deductions.steps.children_left_out import child_left_out, is_between
 from gradscope.explain.deductions.steps.groups_left_out import groups_left_out
 from gradscope.explain.deductions.steps.optimizer_parameters import optimizer_parameters
@@ -168,7 +168,8 @@ def _cause(case: Case, name: str, place: _Place) -> Cause:
     meets = place.meets.site if place.meets is not None else None
     whose = f"the parameters of {name} ({several(names)})" if name else several(names)
     made = _optimizer(case, frozenset(place.parameters))
-    kept = container_around(case, birth(case, next(iter(place.parameters))))
+    put = container_around(case, birth(case, next(iter(place.parameters))))
+    kept = None if put is None else made_plain_at(case, put) or put
     given = (Related("declared_at", made, "the optimizer"),) if kept is not None and made is not None else ()
     return Cause(
         f"no optimizer was given {whose}: the gradients of each step are computed and change nothing"

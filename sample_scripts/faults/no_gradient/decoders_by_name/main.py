@@ -12,9 +12,9 @@ class Fusion(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.encoder = perceptron(sum(SIZES.values()), 24, 6)
-        self.decoders = {}
+        self.decoders = {}  # expect: GS725
         for name, size in SIZES.items():
-            self.decoders[name] = perceptron(6, 24, size)  # expect: GS725
+            self.decoders[name] = perceptron(6, 24, size)  # expect: GS725 retained_at
 
     def forward(self, readings):
         latent = self.encoder(torch.cat(list(readings.values()), 1))
