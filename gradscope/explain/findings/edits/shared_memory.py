@@ -53,7 +53,8 @@ def loads_itself(case: Case) -> Iterator[Cause]:
 
     Do instead: copy.deepcopy(model.state_dict()), or deepcopy the module.
 
-    How it is found: all tensors that were given share memory with those that the module has. Or a line copies weights
+    How it is found: all tensors that were given share memory with those that the module has. The line is the one that
+    took them before; or, where the load takes them itself, that which gives the module its second name. Or a line copies weights
     onto themselves with copy_(): they were put aside by detach() or .data, and changed before they were put back.
     """
     aliases = kept_aliases(case)
@@ -61,9 +62,11 @@ def loads_itself(case: Case) -> Iterator[Cause]:
     for timeline in timelines(case):
         for at, call in timeline.of(LOAD, ASSIGN):
             if call.total and call.count == call.total:
-                states = [one for place, one in timeline.of(STATE) if place < at and one.site != call.site]
-                kept = next((one.site for one in reversed(states) if one.module == call.module), None)
-                named = None if kept is not None else _same_object(case, call.site)
+                states = [one.site for place, one in timeline.of(STATE) if place < at and one.module == call.module]
+                kept = next((one for one in reversed(states) if one != call.site), None)
+                is_taken_here = bool(states) and states[-1] == call.site
+                named = _same_object(case, call.site) if kept is None or is_taken_here else None
+                kept = kept if named is None else None
                 why = "what this keeps has changed with the model" if kept is not None else "nothing changes"
                 why = "this is a second name of it and no copy" if named is not None else why
                 aside = next((one.kept for one in aliases if one.copied == call.site), None)
