@@ -30,7 +30,7 @@ class Accumulated:
     """What an optimizer's steps use. `windows` are the stretches between two steps that are known.
 
     `stale`: the names of parameters that were cleared in none of them. `cleared_elsewhere`: a zero_grad() in them that
-    left those as they were. `seldom`: one in windows that are not known, where those that are have none.
+    left those as they were and begins no round of its own optimizer. `seldom`: one in windows that are not known, where those that are have none.
     `thrown_away`: a zero_grad() that cleared gradients of some of a window's backward calls of one line, and that line;
     `lost_windows` in so many windows, `lost_calls` in each. `left_over`: a zero_grad() that clears what several calls
     have added and no step has used, where other windows are whole; in how many it does so. `carried`: how many backward
@@ -109,6 +109,7 @@ def _accumulated(case: Case, optimizer: int) -> Accumulated | None:
                 emptied.add(tensor)
     stale = [held[tensor] for tensor, count in seen.items() if tensor not in emptied and count == len(known)]
     clears = [one for window in known for one in window if one.has(ZERO_GRAD)]
+    astray = [one for window in known for one in _astray(window)]
     lost = [found for stack, between in _clears_of(known) if (found := _lost(stack, between)) is not None]
     backwards = [one.site for window in known for one in window if one.backward is not None]
     return Accumulated(
@@ -116,7 +117,7 @@ def _accumulated(case: Case, optimizer: int) -> Accumulated | None:
         tuple(stale),
         backwards[-1],
         _step_of(case, optimizer),
-        clears[-1].site if clears else None,
+        astray[-1].site if astray else None,
         None if clears or not stale else _seldom(case, optimizer),
         (lost[0][0], lost[0][1]) if lost and lost[0][0] is not None else None,
         len(lost) if len(lost) == len(known) else 0,
@@ -125,6 +126,24 @@ def _accumulated(case: Case, optimizer: int) -> Accumulated | None:
         _carried(list(_windows(case, optimizer)), looked, held),
         _kept(case, optimizer, known),
     )
+
+
+def _astray(window: Sequence[Moment]) -> Iterator[Moment]:
+    """The zero_grad() in a window but those which begin a round of their own optimizer that ends before the window's
+    last backward: clear, backward, step. Such a one is where it belongs."""
+    last = max((at for at, one in enumerate(window) if one.backward is not None), default=-1)
+    for at, one in enumerate(window):
+        if one.call is not None and one.has(ZERO_GRAD):
+            own = one.call.optimizer
+            of_own = (each for each in range(at + 1, last) if own is not None and _is_of(window[each], own))
+            ends = next(of_own, None)
+            stepped = ends is not None and window[ends].has(STEP)
+            if not stepped or all(each.backward is None for each in window[at:ends]):
+                yield one
+
+
+def _is_of(one: Moment, optimizer: int) -> bool:
+    return one.call is not None and one.call.optimizer == optimizer and one.has(STEP, ZERO_GRAD)
 
 
 def _kept(case: Case, optimizer: int, known: Sequence[Sequence[Moment]]) -> tuple[Site, tuple[str, ...], int] | None:
