@@ -24,6 +24,7 @@ from gradscope.explain.deductions.gradients.lost_derivatives import lost_derivat
 from gradscope.explain.deductions.gradients.lost_parts import lost_parts
 from gradscope.explain.deductions.gradients.silent_parameters import SilentParameter, silent_parameters
 from gradscope.explain.deductions.gradients.straight_through import compared_straight_through
+from gradscope.explain.deductions.gradients.terms_as_numbers import number_before
 from gradscope.explain.deductions.gradients.transformed_reads import TAKE_FUNC_GRAD, mapped_at
 from gradscope.explain.deductions.lines.graph_cuts import (
     CUT,
@@ -249,6 +250,9 @@ def cut_off(case: Case, way: Way) -> MissingGradient | None:
     if cuts:
         lost = {one.cause.site for one in lost_parts(case)}
         cut = likeliest(flow, way, cuts, lost)
+        number = number_before(case, way, cut)
+        if number is not None:
+            return at_cut(case, number) if isinstance(number, Cut) else at_exit(case, number)
         return at_its_call(case, cut, at_cut(case, cut))
     left = [at for at in way.operations if exit_at(case, at) and flow.comes_back(at)]
     if left:  # what is shown leaves torch as well: a line that makes a tensor of it is nearer

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, leaves_torch
+from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, Way, dataflow, leaves_torch
 from gradscope.explain.evidence.source_names import targets
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.trails import trail
@@ -26,19 +26,45 @@ _KEEPS = ("mul", "div", "neg", "sum", "mean", "squeeze", "view", "_to_copy")
 _NUMBERS = ("item", "float", "tolist")
 
 
-def terms_as_numbers(case: Case) -> dict[Site, Site]:
-    """The lines that make a number of a term with a graph, in three steps or more, each with the line that adds it."""
+def number_before(case: Case, way: Way, cut: Cut) -> int | Cut | None:
+    """Where a parameter's values become a number that is added to a loss whose backward ran before a cut: the cut can
+    not be why no gradient came from that loss. The operator that hands the number out, or the cut on its line."""
+    flow = dataflow(case)
+    terms = terms_as_numbers(case, detached=True)
+    line = flow.operations[cut.operation].site
+    first = min(one.operation for one in way.cuts if flow.operations[one.operation].site == line)
+    cuts = {one.operation: one for one in way.cuts if flow.operations[one.operation].site in terms}
+    left = [at for at in way.operations if leaves_torch(flow.operations[at]) and flow.operations[at].site in terms]
+    number = min([*cuts, *left], default=first)
+    if not any(one.backward is not None for one in flow.operations[number:first]):
+        return None
+    return cuts.get(number, number)
+
+
+def terms_as_numbers(case: Case, detached: bool = False) -> dict[Site, Site]:
+    """The lines that make a number of a term with a graph, in three steps or more, each with the line that adds it.
+
+    With `detached`, also of one that the same line detaches first, which may be meant.
+    """
     flow = dataflow(case)
     adding = _adding_a_number(flow)
     times: Counter[Site] = Counter()
     added: dict[Site, Site] = {}
     for at, operation in enumerate(flow.operations if adding else ()):
-        if leaves_torch(operation) and flow.reads_learned(at) and operation.site is not None:
+        learned = flow.reads_learned(at) or (detached and _reads_detached(flow, at))
+        if leaves_torch(operation) and learned and operation.site is not None:
             line = added.get(operation.site) or _added_on(case, operation, adding)
             if line is not None:
                 times[operation.site] += 1
                 added[operation.site] = line
     return {site: added[site] for site, count in times.items() if count >= _TIMES}
+
+
+def _reads_detached(flow: RecordedDataflow, at: int) -> bool:
+    """Whether an operator reads what another one on its line made of what is learned."""
+    site, read = flow.operations[at].site, flow.operations[at].reads
+    makers = (flow.maker(one.tensor, at) for one in read)
+    return any(one is not None and flow.operations[one].site == site and flow.reads_learned(one) for one in makers)
 
 
 def _adding_a_number(flow: RecordedDataflow) -> set[Site]:

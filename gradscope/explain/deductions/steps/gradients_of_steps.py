@@ -30,7 +30,8 @@ class Accumulated:
     """What an optimizer's steps use. `windows` are the stretches between two steps that are known.
 
     `stale`: the names of parameters that were cleared in none of them. `cleared_elsewhere`: a zero_grad() in them that
-    left those as they were and begins no round of its own optimizer. `seldom`: one in windows that are not known, where those that are have none.
+    left those as they were and begins no round of its own optimizer. `seldom`: one in windows that are not known, where
+    those that are have none.
     `thrown_away`: a zero_grad() that cleared gradients of some of a window's backward calls of one line, and that line;
     `lost_windows` in so many windows, `lost_calls` in each. `left_over`: a zero_grad() that clears what several calls
     have added and no step has used, where other windows are whole; in how many it does so. `carried`: how many backward

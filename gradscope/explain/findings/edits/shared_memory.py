@@ -54,8 +54,9 @@ def loads_itself(case: Case) -> Iterator[Cause]:
     Do instead: copy.deepcopy(model.state_dict()), or deepcopy the module.
 
     How it is found: all tensors that were given share memory with those that the module has. The line is the one that
-    took them before; or, where the load takes them itself, that which gives the module its second name. Or a line copies weights
-    onto themselves with copy_(): they were put aside by detach() or .data, and changed before they were put back.
+    took them before; or, where the load takes them itself, that which gives the module its second name. Or a line
+    copies weights onto themselves with copy_(): they were put aside by detach() or .data, and changed before they were
+    put back.
     """
     aliases = kept_aliases(case)
     told = set[Site | None]()
