@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from bisect import bisect
+from itertools import pairwise
+
 from gradscope.model.site import Site, user_site
 from gradscope.model.training import ASSIGN
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, REAL, Rows
+
+_SMALL = 64  # bytes: what is shown of a step is no gradient of a model
+_CALLS = "SELECT number, graph, started FROM backward WHERE kind != 'grad' ORDER BY number"
+_KNOWN = "SELECT DISTINCT backward FROM block_run WHERE backward IS NOT NULL"
+_REDUCED = """SELECT DISTINCT b.backward FROM collective_run r JOIN block_run b ON b.number = r.block_run
+  WHERE b.backward IS NOT NULL ORDER BY 1"""
+_EXCHANGED = """SELECT b.started FROM collective_run r JOIN collective c ON c.id = r.collective
+  JOIN block_run b ON b.number = r.block_run WHERE b.backward IS NULL AND c.bytes > ? ORDER BY 1"""
+_STEPPED = """SELECT DISTINCT i.backward FROM interval_run i JOIN training_call t ON t.interval = i.interval
+  JOIN string s ON s.id = t.kind WHERE s.text IN ('step', 'scaled_step') AND i.backward IS NOT NULL"""
+_GRAPHS_OF_WRAPPERS = """WITH RECURSIVE within(id) AS (
+  SELECT c.id FROM call c JOIN string s ON s.id = c.class WHERE s.text LIKE '%DistributedDataParallel'
+  UNION SELECT c.id FROM call c JOIN within w ON c.caller = w.id
+  ) SELECT DISTINCT n.graph FROM node n JOIN within w ON w.id = n.call"""
 
 
 def read_replaced(rows: Rows, interned: Interned, reducers: list[tuple[int, int]]) -> Site | None:
@@ -33,3 +50,22 @@ def read_derived(rows: Rows, interned: Interned) -> Site | None:
         for before, after in rows.select(given, (INTEGER | MAYBE,) * 2, started, started):
             return user_site(interned.stack(stack)) if (after or 0) < (before or 0) else None
     return None
+
+
+def read_past_backwards(rows: Rows, after: int, until: int) -> list[tuple[int, int]]:
+    """The backward calls between two, with their graphs, that came to nothing which ran in a wrapper and reduced no
+    gradient, where the ones before them did, and that a step followed before the next: nothing as large as a gradient
+    was exchanged until then. Of those whose operators are known."""
+    known = {number for (number,) in rows.select(_KNOWN, (INTEGER,))}
+    reduced = {number for (number,) in rows.select(_REDUCED, (INTEGER,))}
+    stepped = {number for (number,) in rows.select(_STEPPED, (INTEGER,))}
+    in_wrappers = {graph for (graph,) in rows.select(_GRAPHS_OF_WRAPPERS, (INTEGER,))}
+    exchanged = [started for (started,) in rows.select(_EXCHANGED, (REAL,), _SMALL)]
+    calls = rows.all(_CALLS, (INTEGER, INTEGER | MAYBE, REAL))
+    first = min(reduced, default=until)
+    return [
+        (number, graph)
+        for (number, graph, begun), (after_it, _, end) in pairwise(calls)
+        if max(after, first) <= number < until and number in known - reduced and after_it in stepped
+        if graph is not None and graph not in in_wrappers and bisect(exchanged, begun) == bisect(exchanged, end)
+    ]

@@ -35,6 +35,7 @@ SCRIPTS = {
     "count_programs.py": 2,
     "crossed_programs.py": 2,
     "loader_programs.py": 2,
+    "late_programs.py": 2,
     "lost_programs.py": 2,
     "order_programs.py": 2,
     "owned_programs.py": 2,

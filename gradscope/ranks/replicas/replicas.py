@@ -33,6 +33,7 @@ from gradscope.ranks.replicas.copied import copied_before
 from gradscope.ranks.replicas.crossed_sums import crossed_sums
 from gradscope.ranks.replicas.drawn_apart import drawn_apart
 from gradscope.ranks.replicas.drifting import why_apart
+from gradscope.ranks.replicas.late_bypass import bypassed_later
 from gradscope.ranks.replicas.mesh_parts import mesh_part
 from gradscope.ranks.replicas.outside import outside
 from gradscope.ranks.replicas.seeded import seeded_at
@@ -265,7 +266,8 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
         and loading, average by hand what torch.autograd.grad() gives, and give fully_shard() both dimensions of a mesh.
     How it is found:
         Replicas that drift apart, where no collective ran in any backward, where the wrapper of the parameter that
-        drifts is never called though another one is, where no_sync() was entered for a backward that a step followed,
+        drifts is never called though another one is, or not for some backward calls that a step followed and in which
+        nothing met, where no_sync() was entered for a backward that a step followed,
         or where the parameter that drifts has no hook of the wrapper's. The line is that of the call that went past the
         wrapper, or that asks for the module where this runs as often, of no_sync() or of the condition under which it
         is entered or chosen, or the one that calls a helper which counts for it several times at once, of the
@@ -305,7 +307,7 @@ def _by_no_wrapper(ranks: Ranks) -> Iterator[Blame]:
     if averaging.bypassed is not None:
         with load(Path(ranks.rank(found.members[0]).path)) as recording:
             averaging = replace(averaging, bypassed=asked_at(recording, averaging.bypassed))
-    told = _why(averaging, ranks.own(found.members[0], found.leaf))
+    told = _why(averaging, ranks.own(found.members[0], found.leaf)) or bypassed_later(ranks, found)
     if told is None:
         return
     why, site = told
