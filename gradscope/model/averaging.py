@@ -25,6 +25,7 @@ class Averaging:
     `past`: those of `leaves` whose wrapper was never called, where another one was. `bypassed` is where a module was
     called in the place of its wrapper, None where each wrapper was called as well; `unsynchronised` where
     no_sync() was entered, where something was reduced by the wrapper: before a backward that a step followed.
+    `in_hooks`: leaves whose gradients the program itself had reduced in hooks on them, where no wrapper is.
     `replaced` is where load_state_dict(assign=True) put parameters in the place of those that a wrapper hooked, after
     it was made; `derived` where torch.autograd.grad() took derivatives, where no backward() ever ran and the ranks
     gave each other less from then on than their parameters.
@@ -35,6 +36,7 @@ class Averaging:
     wrapped: Site | None = None
     groups: frozenset[GroupKey] = frozenset()
     by_hand: tuple[ByHand, ...] = ()
+    in_hooks: tuple[ByHand, ...] = ()
     past: frozenset[str] = frozenset()
     bypassed: Site | None = None
     unsynchronised: Site | None = None

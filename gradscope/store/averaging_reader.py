@@ -38,7 +38,8 @@ def read_averaging(
     """What is known of it; `groups` are the process groups by number, `sites` the lines of the reducers' stacks."""
     by_hand = _by_hand(rows, interned, groups)
     if not reducers:
-        return Averaging(by_hand=by_hand, derived=None if by_hand else read_derived(rows, interned))
+        derived = None if by_hand else read_derived(rows, interned)
+        return Averaging(by_hand=by_hand, in_hooks=_in_hooks(rows, interned, groups), derived=derived)
     averaged = _groups(rows, groups)
     called = _in_wrappers(rows, interned) if averaged and len(reducers) > 1 else frozenset()
     never = [reducer for reducer in reducers if called and _wraps(interned, reducer) not in called]
@@ -86,6 +87,26 @@ def _by_hand(rows: Rows, interned: Interned, groups: Mapping[int, ProcessGroup])
     sql = f"""SELECT DISTINCT g.leaf, c.process_group, o.name, o.stack FROM reduced_gradient g
       CROSS JOIN collective_run r ON r.number = g.collective_run JOIN collective c ON c.id = r.collective {_OPERATOR}
       ORDER BY 1, 2, 4"""
+    return _reduced(rows, interned, groups, sql)
+
+
+def _in_hooks(rows: Rows, interned: Interned, groups: Mapping[int, ProcessGroup]) -> tuple[ByHand, ...]:
+    """What was reduced in the nodes of leaves, by hooks on these: as large as the leaf, and no copy of the gradient,
+    which may only be shown."""
+    if not rows.number("SELECT count(*) FROM collective_run"):
+        return ()
+    sql = rf"""SELECT DISTINCT n.leaf, c.process_group, o.name, o.stack FROM collective_run r
+      JOIN collective c ON c.id = r.collective {_OPERATOR} JOIN backward w ON w.number = b.backward
+      JOIN node n ON n.graph = w.graph AND n.number = o.node
+      JOIN (SELECT DISTINCT name, type FROM flow_tensor WHERE parameter) f ON f.name = n.leaf
+      WHERE n.leaf AND c.types = '[' || f.type || ']' AND NOT EXISTS (
+        SELECT 1 FROM operation p JOIN string s ON s.id = p.name WHERE p.block = k.id AND p.node = o.node
+        AND p.number < o.number AND s.text NOT LIKE 'aten.%\_.%' ESCAPE '\' AND s.text NOT LIKE 'aten.detach%')
+      ORDER BY 1, 2, 4"""
+    return _reduced(rows, interned, groups, sql)
+
+
+def _reduced(rows: Rows, interned: Interned, groups: Mapping[int, ProcessGroup], sql: str) -> tuple[ByHand, ...]:
     found: dict[tuple[str, GroupKey], Site | None] = {}
     for leaf, group, name, stack in rows.select(sql, (INTEGER,) * 4):
         if any(one in interned.string(name) for one in _REDUCES):

@@ -61,6 +61,7 @@ SCRIPTS = {
     "mesh_programs.py": 2,
     "norm_programs.py": 2,
     "kept_programs.py": 2,
+    "kept_back_programs.py": 2,
     "round_programs.py": 2,
     "total_programs.py": 2,
     "trip_programs.py": 2,

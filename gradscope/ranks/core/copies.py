@@ -49,7 +49,7 @@ def replicas_of(ranks: Ranks) -> Iterator[Replicas]:
     for number, one in sorted(ranks.averaging.items()):
         if one.is_wrapped and len(one.groups) < 2:  # else there are models that have a group each, say
             wrapped.setdefault(one.group, []).append(number)
-        for key in {one.group for one in one.by_hand}:
+        for key in {one.group for one in (*one.by_hand, *one.in_hooks)}:
             by_hand.setdefault(key, []).append(number)
     yield from (Replicas(tuple(members), key) for key, members in wrapped.items() if len(members) > 1)
     for key, members in by_hand.items():
@@ -85,8 +85,9 @@ def average_most(ranks: Ranks, replicas: Replicas) -> bool:
 
 
 def _summed_by_hand(ranks: Ranks, number: int, key: GroupKey) -> set[str]:
-    """The leaves whose gradients a rank itself has reduced in a group."""
-    return {ranks.own(number, each.leaf) for each in ranks.averaging[number].by_hand if each.group == key}
+    """The leaves whose gradients a rank itself has reduced in a group, by hand or in hooks."""
+    reduced = (*ranks.averaging[number].by_hand, *ranks.averaging[number].in_hooks)
+    return {ranks.own(number, each.leaf) for each in reduced if each.group == key}
 
 
 def looks_of(measured: Looks, replicas: Replicas) -> list[int]:

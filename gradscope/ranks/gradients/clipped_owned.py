@@ -12,14 +12,14 @@ from gradscope.model.operation import base_name
 from gradscope.model.rank import Collective
 from gradscope.model.site import Site
 from gradscope.ranks.core.known import Ranks
-from gradscope.ranks.gradients.part_norms import PartNorm, PartNorms, exchanged, follow, scaled_by
+from gradscope.ranks.gradients.part_norms import PartNorms, exchanged, follow, is_of_all, scaled_by
+from gradscope.ranks.gradients.sent_parameters import SENDS, held_by, sent_by
 from gradscope.ranks.source.ways import is_collective
 from gradscope.store.collective_reader import read_reduced_leaves
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording, load
 
 _MOST = 8  # ranks: each is read
-_SENDS = ("broadcast_", "broadcast")
 
 
 def clipped_owned(ranks: Ranks) -> tuple[Site, Site] | None:
@@ -30,7 +30,7 @@ def clipped_owned(ranks: Ranks) -> tuple[Site, Site] | None:
         return None
     with ExitStack() as files:
         recordings = [files.enter_context(load(Path(one.path))) for one in ranks.ranks]
-        held = [_held(recording) for recording in recordings]
+        held = [held_by(recording) for recording in recordings]
         every = set[str]().union(*held)
         if not all(held) or sum(map(len, held)) != len(every):
             return None
@@ -43,12 +43,7 @@ def clipped_owned(ranks: Ranks) -> tuple[Site, Site] | None:
 
 
 def _sends(one: Collective) -> bool:
-    return not one.inside and base_name(one.operator) in _SENDS
-
-
-def _held(recording: Recording) -> set[str]:
-    """The parameters that optimizers of a rank hold."""
-    return {each.name for look in recording.optimizer_looks() for each in look.parameters}
+    return not one.inside and base_name(one.operator) in SENDS
 
 
 def _is_a_module(own: Collection[str], every: Collection[str]) -> bool:
@@ -62,7 +57,7 @@ def _scaled_alone(recording: Recording, own: Collection[str], every: Collection[
     """The same of one rank, which broadcasts what it owns, and is given by others what these own."""
     with damage_is_one_sentence(recording.path):
         reduced = read_reduced_leaves(recording.tables.rows, recording.tables.interned)
-    if not _sent(recording) >= set(every):
+    if not sent_by(recording).keys() >= set(every):
         return None
     walk = PartNorms({one.number: one for one in recording.flow_tensors()})
     given: set[str] = set()  # whose gradients were reduced since the last backward call
@@ -77,25 +72,11 @@ def _scaled_alone(recording: Recording, own: Collection[str], every: Collection[
             given |= _reduce(walk, one, reduced, own)
         else:
             norm = scaled_by(walk, one)
-            of_all = norm is not None and given >= set(every) and _is_of_all(walk, norm)
+            of_all = norm is not None and given >= set(every) and is_of_all(walk, norm)
             if norm is not None and of_all and norm.site is not None and one.site is not None:
                 return norm.site, one.site
             follow(walk, one)
     return None
-
-
-def _sent(recording: Recording) -> set[str]:
-    """The parameters that are broadcast after a backward call."""
-    tensors = {one.number: one for one in recording.flow_tensors()}
-    names = {one.storage: one.leaf for one in tensors.values() if one.parameter and one.leaf is not None}
-    found: set[str] = set()
-    begun = False
-    for one in recording.flow():
-        begun = begun or one.backward is not None
-        if begun and is_collective(one.operation.name) and base_name(one.operation.name) in _SENDS:
-            storages = (tensors[each.tensor].storage for each in one.reads if each.tensor in tensors)
-            found |= {names[storage] for storage in storages if storage in names}
-    return found
 
 
 def _reduce(walk: PartNorms, one: FlowOperation, reduced: Mapping[int, set[str]], own: Collection[str]) -> set[str]:
@@ -107,8 +88,3 @@ def _reduce(walk: PartNorms, one: FlowOperation, reduced: Mapping[int, set[str]]
         walk.shards.add(memory)
         walk.shared.discard(memory)
     return leaves
-
-
-def _is_of_all(walk: PartNorms, norm: PartNorm) -> bool:
-    """Whether a norm is that of all gradients which this rank owns."""
-    return {walk.memory(at) for at in norm.shards} == walk.shards

@@ -55,7 +55,12 @@ def exchanged(walk: PartNorms, one: FlowOperation) -> None:
         walk.shared.add(walk.memory(at))
 
 
-def scaled_by(walk: PartNorms, one: FlowOperation) -> PartNorm | None:
+def is_of_all(walk: PartNorms, norm: PartNorm) -> bool:
+    """Whether a norm is that of all shards which this rank has."""
+    return {walk.memory(at) for at in norm.shards} == walk.shards
+
+
+def scaled_by(walk: PartNorms, one: FlowOperation, several: int = _SEVERAL) -> PartNorm | None:
     """The norm of several shards, of this rank alone, by which an operator scales shards in place."""
     if base_name(one.operation.name) not in _SCALES:
         return None
@@ -65,7 +70,7 @@ def scaled_by(walk: PartNorms, one: FlowOperation) -> PartNorm | None:
         return None
     by = (each.tensor for each in one.reads if walk.memory(each.tensor) not in written)
     found = (walk.norms.get(walk.memory(at)) for at in by if walk.size(at) == 1)
-    return next((norm for norm in found if norm is not None and len(norm.shards) >= _SEVERAL), None)
+    return next((norm for norm in found if norm is not None and len(norm.shards) >= several), None)
 
 
 def follow(walk: PartNorms, one: FlowOperation) -> None:

@@ -36,6 +36,7 @@ from gradscope.ranks.replicas.drifting import why_apart
 from gradscope.ranks.replicas.late_bypass import bypassed_later
 from gradscope.ranks.replicas.mesh_parts import mesh_part
 from gradscope.ranks.replicas.outside import outside
+from gradscope.ranks.replicas.passed_over import passed_over
 from gradscope.ranks.replicas.seeded import seeded_at
 from gradscope.ranks.replicas.sent_once import sent_once
 from gradscope.ranks.replicas.sharded_rates import sharded_rates
@@ -88,7 +89,7 @@ def start_apart(ranks: Ranks) -> Iterator[Blame]:
         if found is not None:
             averaging = ranks.averaging[found.members[0]]
             own = ranks.own(found.members[0], found.leaf)
-            by_hand = (one.site for one in averaging.by_hand if one.leaf == own)
+            by_hand = (one.site for one in (*averaging.by_hand, *averaging.in_hooks) if one.leaf == own)
             yield Blame(
                 f"{unwrapped(found.leaf)} is not the same on all ranks before the first step ({apart_words(found)}), "
                 "though its gradient is averaged",
@@ -147,7 +148,8 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         The norms of all parameters, measured at the backward calls 0, 1, 2, 4, 8, ...: of those whose gradients are
         averaged, equal on all ranks at the first look, different at a later one by more than rounding explains. The
         line is that of the optimizer or the schedule whose learning rate is not the same, or the condition or the
-        choice by which one rank has what the optimizer is made with, of the way past a call (a step, or the loading of
+        choice by which one rank has what the optimizer is made with, by which what ranks broadcast after their steps
+        passes by what one steps alone, of the way past a call (a step, or the loading of
         a state) that another rank makes, or, where the ranks gave one sum the gradients of different parameters, the
         condition in its loop by which each leaves others out, else that of the sum, or the first that wrote the
         parameter since the last look: of one that a rank alone ran, the condition that asks for the rank, or the line
@@ -170,7 +172,7 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
     """
     found = _drift(ranks)
     if found is not None:
-        why, site = why_apart(ranks, found) or _late(ranks, found) or ("", None)
+        why, site = why_apart(ranks, found) or _late(ranks, found) or passed_over(ranks, found) or ("", None)
         yield Blame(
             f"{unwrapped(found.leaf)} is not the same on all ranks before backward {found.backward} "
             f"({apart_words(found)}); at the first backward it was equal{why and f': {why}'}",
