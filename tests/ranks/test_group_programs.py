@@ -50,6 +50,7 @@ SCRIPTS = {
     "replica_programs.py": 2,
     "origin_programs.py": 2,
     "scaled_programs.py": 2,
+    "scattered_programs.py": 2,
     "score_programs.py": 2,
     "numbered_programs.py": 2,
     "stray_programs.py": 2,

@@ -17,6 +17,7 @@ from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.gradients.clipped_cuts import GATHERS, clipped_cuts
 from gradscope.ranks.gradients.clipped_owned import clipped_owned
 from gradscope.ranks.gradients.clipped_shards import clipped_shards
+from gradscope.ranks.gradients.clipped_whole import clipped_whole
 from gradscope.ranks.source.deciding import origin
 from gradscope.ranks.source.given import frames_of
 from gradscope.store.reader import Recording, load
@@ -50,7 +51,9 @@ def clipped_apart(ranks: Ranks) -> Iterator[Blame]:
         norm of nothing but this rank's part of what its group has summed or scattered after a backward call, as large
         as each of them has, where the group puts together parts of that size after it and before the next backward. Or
         a norm, or a sum of squares, of several parts that a backward call scattered, by which they are scaled in place,
-        when no collective had anything of it; the line is that which takes it.
+        when no collective had anything of it; the line is that which takes it. So is that of all parts that the program
+        itself scatters between a backward call and the next, where they are as large together as the parameters and
+        what has the size of one is put together after that.
     """
     yield from _owned(ranks)
     scatters = any(map(_scatters, ranks.collectives))
@@ -62,7 +65,7 @@ def clipped_apart(ranks: Ranks) -> Iterator[Blame]:
         found = next((each for each in local if str(each[0]) not in exchanging), None)
         clips = {str(user_site(stack)) for stack in _clips(recording)} - exchanging
         found = found or (clipped_cuts(recording, clips) if clips else None)
-        by_hand = None if found is not None else _by_hand(ranks, recording)
+        by_hand = None if found is not None else _by_hand(ranks, recording) or clipped_whole(recording)
     if by_hand is not None:
         yield Blame(
             "each rank scales its parts of the gradients by a norm of these parts, in which no other rank has a part, "
