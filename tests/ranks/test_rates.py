@@ -137,3 +137,68 @@ def test_rates_that_a_rank_sets_by_itself_are_named(tmp_path, found_in, name):
 
 def test_rates_by_a_condition_that_all_ranks_share_are_silent(tmp_path, found_in):
     assert found_in(tmp_path, PLAIN.replace("{program}", BY_ALL)) == ()
+
+
+# As in https://github.com/karpathy/nanochat/pull/857, where each rank packs what it trains on by itself.
+READ = """
+class Reader:
+    def __init__(self, texts, part=0):
+        self.part, self.texts, self.taken = part, texts, 0
+
+    def share(self):
+        self.taken += 1 + self.part
+        return self.taken / self.texts
+
+class Decay:
+    def __init__(self, texts):
+        self.texts = texts
+
+    def at(self, step):
+        return step / self.texts
+
+{program}
+"""
+FOLLOWS = PROGRAM.replace('group["lr"] *= factor', "pass").replace('group["lr"] = 0.1 * scale / (step + 1)', "pass")
+FOLLOWED = {
+    "the part of what is read, by a reader of a helper": """
+def reader_of(rank):
+    return Reader(100, part=rank)
+
+def after(rank, step, optimizer, annealing, loss):
+    reader = reader_of(rank)
+    done = reader.share()  # here
+    for group in optimizer.param_groups:
+        group["lr"] = 0.1 * (1 - done)
+""",
+    "what a reader has read": """
+def after(rank, step, optimizer, annealing, loss):
+    reader = Reader(100, rank)
+    reader.share()
+    read = reader.taken * 0.01  # here
+    optimizer.param_groups[0]["lr"] = max(0.01, 0.1 - read)
+""",
+    "a plan of all ranks, and the loss of one": """
+def after(rank, step, optimizer, annealing, loss):
+    plan = Decay(100)
+    done = plan.at(step)
+    optimizer.param_groups[0]["lr"] = 0.1 * (1 - done) + (8 + float(loss)) / 100  # here
+""",
+}
+SHARED = """
+def after(rank, step, optimizer, annealing, loss):
+    reader = Reader(100, rank)
+    done = of_all(torch.tensor(reader.share())).item()
+    optimizer.param_groups[0]["lr"] = 0.1 * (1 - done)
+"""
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_the_line_is_named_that_asks_for_what_a_rate_follows(tmp_path, found_in, name):
+    program = FOLLOWS.replace("{program}", READ.replace("{program}", FOLLOWED[name]))
+    (found,) = found_in(tmp_path, program)
+    expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
+    assert (found.code, found.site.line) == ("GS792", expected)
+
+
+def test_rates_that_follow_what_all_ranks_have_read_are_silent(tmp_path, found_in):
+    assert found_in(tmp_path, FOLLOWS.replace("{program}", READ.replace("{program}", SHARED))) == ()

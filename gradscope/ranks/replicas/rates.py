@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradscope.functions.source import names_in
 from gradscope.model.site import Site
 from gradscope.model.training import MADE, SCHEDULE
+from gradscope.ranks.replicas.followed_rates import followed_at
 from gradscope.ranks.replicas.settings import written_for_a_rank
 from gradscope.ranks.source.callers import ways_to
 from gradscope.ranks.source.deciding import asks_for_rank, conditions_of, origin
@@ -49,14 +50,16 @@ def _scheduled(recording: Recording) -> Site | None:
 def _set_by_hand(recording: Recording, is_alone: bool) -> Site | None:
     """The one line by which ranks come to set other rates: the condition of the rank above that, else the call that
     gives a function a value of a rank's own by which it sets them; else, where one rank alone sets them, the condition
-    around the line; else the line itself."""
+    around the line; else the line that asks an object of a rank's own for what they follow; else the line itself."""
     places = list(_setting(recording))
     by_rank = {found for one in places for found in [_asked_above(recording, one)] if found is not None}
     given = {found for one in places for found in [given_to(recording, one)] if found is not None}
     functions = {(one.file, one.function) for one in places}
     found = by_rank or given
     if not found and len(functions) == 1:
-        found = {(_decided(recording, places[0]) if is_alone and len(places) == 1 else None) or places[0]}
+        followed = followed_at(recording, places[0]) if len(places) == 1 else None
+        decided = _decided(recording, places[0]) if is_alone and len(places) == 1 else None
+        found = {decided or followed or places[0]}
     return found.pop() if len(found) == 1 else None
 
 
