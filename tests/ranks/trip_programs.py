@@ -93,6 +93,68 @@ def tells_of_an_echo_more(rank):
             dist.all_reduce(torch.ones(3))  # expect: GS790
 
 
+class Fog:
+    """Light that is seen now and then, of which each rank has some other nights; one of the second's is dark."""
+
+    def __init__(self, rank):
+        self.drawn, self.rank, self.night = torch.Generator().manual_seed(40 + rank), rank, 0
+
+    def seen(self):
+        light, self.night = torch.zeros(6, 4), self.night + 1
+        for row in range(6):
+            if torch.rand(1, generator=self.drawn) > 0.6:
+                continue
+            at = int(torch.randint(0, 4, (1,), generator=self.drawn))
+            light[row, at] += 1 + torch.rand((), generator=self.drawn)
+        light[0, 0] += 1
+        return light * (0 if self.rank == 1 and self.night == 5 else 1)
+
+
+def as_of_a_bucket():
+    """As large as what the wrapper sends in a backward: gloo aborts the process of a rank that is sent more."""
+    return torch.zeros(sum(one.numel() for one in model().parameters()))
+
+
+def beacons(rank, agreed=lambda any_seen: any_seen, told=lambda light, night: None):
+    net, fog = Replicated(model()), Fog(rank)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for night in range(STEPS):
+        light = fog.seen()
+        any_seen = agreed(light.any().int())
+        if any_seen.item():  # expect: GS790 in leaves_dark_nights_out
+            optimizer.zero_grad()
+            net(light).square().mean().backward()
+            optimizer.step()
+        told(light, night)
+        if night % 2:
+            dist.all_reduce(as_of_a_bucket())
+
+
+def leaves_dark_nights_out(rank):
+    """As in https://github.com/NVIDIA-NeMo/Automodel/pull/2468."""
+    beacons(rank)
+
+
+def tells_of_a_night_more(rank):
+    """Ranks go other ways in a loop that draws, and each makes all steps: not that is what keeps them from meeting."""
+
+    def told(light, night):
+        if rank == 1 and night == 2:
+            dist.all_reduce(as_of_a_bucket())  # expect: GS790
+
+    beacons(rank, torch.ones_like, told)
+
+
+def healthy_beacons(rank):
+    """Leaves out what is dark on any rank."""
+
+    def agreed(any_seen):
+        dist.all_reduce(any_seen, op=dist.ReduceOp.MIN)
+        return any_seen
+
+    beacons(rank, agreed)
+
+
 class Slow:
     """A model that follows another one slowly."""
 

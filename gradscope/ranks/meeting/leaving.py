@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import dropwhile, groupby
 from operator import attrgetter
 from pathlib import Path
 
@@ -105,18 +105,16 @@ def steps_left(here: Recording, there: Recording) -> list[Site]:
     """The ways out, or branches not taken, where a rank went back to a line and the other on to a backward.
 
     They are looked for in the lines that they came to, and, as a step may consist of one line, in single operators;
-    then in the lines that both came to, as what made a rank leave a step may have run lines of its own before.
+    then in the lines that both came to, as what made a rank leave a step may have run lines of its own before; then in
+    those of the functions that a backward is called in, as what these call may have loops of its own, of data.
     """
     stacks, ours, theirs = {call.number: call.stack for call in there.backwards()}, ways_of(here), ways_of(there)
     found: list[Site] = []
-    for went_back in (_went_back_by_lines, _went_back, _went_back_by_common_lines):
+    for went_back in (_went_back_by_lines, _went_back, _went_back_by_common_lines, _went_back_in_callers):
         for backward in () if found else sorted(ours.keys() & theirs.keys()):
-            went, stack = went_back(ours[backward], theirs[backward]), stacks.get(backward, ())
-            if (
-                went is None
-                or not _leads_to(went.beyond, stack)
-                or (went.in_common and not _is_round(here, went, stack))
-            ):
+            stack = stacks.get(backward, ())
+            went = went_back(ours[backward], theirs[backward], stack)
+            if went is None or not _leads_to(went.beyond, stack) or _is_of_another_loop(here, went, stack):
                 continue
             parted = parting(went.last, went.beyond)
             line = None if parted is None else min(turns(here, *parted), default=None)
@@ -125,19 +123,53 @@ def steps_left(here: Recording, there: Recording) -> list[Site]:
     return found
 
 
-def _went_back_by_lines(ours: list[Operation], theirs: list[Operation]) -> _Went | None:
-    return _went_back(_lines(ours), _lines(theirs))
+def _is_of_another_loop(here: Recording, went: _Went, stack: Stack) -> bool:
+    """Whether a rank went back in a loop that has no backward in it: of what a step calls, or one that ends before."""
+    if went.in_common:
+        return not _is_round(here, went, stack)
+    last, now = _parted_after_callers(went)
+    within = {(site.file, site.function) for site in stack}
+    if last is None or now is None or not last.is_in_function_of(now) or (last.file, last.function) in within:
+        return False
+    return any(_loops(here, last, last.line, now.line))
 
 
-def _went_back_by_common_lines(ours: list[Operation], theirs: list[Operation]) -> _Went | None:
+def _parted_after_callers(went: _Went) -> tuple[Site | None, Site | None]:
+    """The frames from outside in that tell where a rank went back from where it went, of the program's own; of one line
+    that it came to twice, the innermost."""
+    pairs = list(zip(*(user_frames(one)[::-1] for one in (went.last, went.now)), strict=False))
+    return next((pair for pair in pairs if str(pair[0]) != str(pair[1])), pairs[-1] if pairs else (None, None))
+
+
+def _went_back_by_lines(ours: list[Operation], theirs: list[Operation], stack: Stack) -> _Went | None:
+    return _went_back(_lines(ours), _lines(theirs), stack)
+
+
+def _went_back_in_callers(ours: list[Operation], theirs: list[Operation], stack: Stack) -> _Went | None:
+    """By the lines of the functions that a backward is called in, whatever what they call does."""
+    within = {(site.file, site.function) for site in user_frames(stack)}
+    mine, others = (_lines(list(_in_callers(way, within))) for way in (ours, theirs))
+    went = _went_back(mine, others, stack)
+    return None if went is None else replace(went, in_common=True)
+
+
+def _in_callers(way: list[Operation], within: set[tuple[str, str]]) -> Iterator[Operation]:
+    """The operators of a way, each as if the line of one of some functions had run it, by which it was called."""
+    for one in way:
+        stack = tuple(dropwhile(lambda site: (site.file, site.function) not in within, one.stack))
+        if stack:
+            yield replace(one, stack=stack)
+
+
+def _went_back_by_common_lines(ours: list[Operation], theirs: list[Operation], stack: Stack) -> _Went | None:
     """By the lines that both came to: these part where the one goes back, so that none runs before that in between."""
     common = {str(one.site) for one in ours} & {str(one.site) for one in theirs}
     mine, others = (_lines([one for one in way if str(one.site) in common]) for way in (ours, theirs))
-    went = _went_back(mine, others)
+    went = _went_back(mine, others, stack)
     return None if went is None or went.after_a_branch else replace(went, in_common=True)
 
 
-def _went_back(ours: list[Operation], theirs: list[Operation]) -> _Went | None:
+def _went_back(ours: list[Operation], theirs: list[Operation], stack: Stack = ()) -> _Went | None:
     """From the last line that both came to, or one in a branch after it."""
     sites, others = [str(one.site) for one in ours], [str(one.site) for one in theirs]
     pairs = enumerate(zip(sites, others, strict=False))

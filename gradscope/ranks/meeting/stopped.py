@@ -48,19 +48,20 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
         circle of ranks, each of which waits for the next one, is told as well, by the branch that one of them took, or
         its condition, where that is one of data. The line is that by which a closure returns its loss, where a step
         called those of two ranks unequally often; inside of a backward, the condition by which the forwards went apart,
-        or what was drawn for it; the way out of a step that one rank left before a backward which the other ran; that
-        by which it left a loop in which the other goes on, and has not begun it anew: the way out of a step that it
-        left in it, where the flag is set that the loop asks for, or what is called that sets it by what it is given,
-        the condition of its one way out, the line that takes a rank's part of what the loop goes through, in the
-        sampler or dataset of a loader too, or that draws what this is a part of by a seed of the rank's own, where how
-        long it becomes goes by the order, else the line that builds this, or by which a generator yields more or less,
-        or that makes its list, else the loop; the call under a condition, where the other rank was below it in the same
-        function, or came round to a line above it, which by their backward calls ranks in one trip of a loop did not;
-        or that condition, where it asks for what is counted under another one; the condition of data in whose other arm
-        the other rank was; the line that measures what this condition asks for, or asks a rank's own disk or clock for
-        it; the assignment that made a tensor of another dtype; the one condition by which trips of a loop are left out,
-        where ranks come to one line with tensors of other sizes, and had met there before; the line that hands a helper
-        of several callers, which had met others before, what it sends; else that of the collective.
+        or what was drawn for it; the way out of a step that one rank left before a backward which the other ran, and
+        not of a loop in what a step calls; that by which it left a loop in which the other goes on, and has not begun
+        it anew: the way out of a step that it left in it, where the flag is set that the loop asks for, or what is
+        called that sets it by what it is given, the condition of its one way out, the line that takes a rank's part of
+        what the loop goes through, in the sampler or dataset of a loader too, or that draws what this is a part of by a
+        seed of the rank's own, where how long it becomes goes by the order, else the line that builds this, or by which
+        a generator yields more or less, or that makes its list, else the loop; the call under a condition, where the
+        other rank was below it in the same function, or came round to a line above it, which by their backward calls
+        ranks in one trip of a loop did not; or that condition, where it asks for what is counted under another one; the
+        condition of data in whose other arm the other rank was; the line that measures what this condition asks for, or
+        asks a rank's own disk or clock for it; the assignment that made a tensor of another dtype; the one condition by
+        which trips of a loop are left out, where ranks come to one line with tensors of other sizes, and had met there
+        before; the line that hands a helper of several callers, which had met others before, what it sends; else that
+        of the collective.
     """
     parting = first_parting(ranks)
     if parting is not None:
