@@ -107,6 +107,21 @@ def sums_there_and_back(rank):
     train(LeaveAndSum.apply)
 
 
+def sums_by_what_others_call(rank):
+    """As in https://github.com/tenstorrent/tt-metal/pull/31748, where one helper sums for all."""
+
+    class LeaveAndCall(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return total(x)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return total(gradient)  # expect: GS799
+
+    train(LeaveAndCall.apply)
+
+
 def sums_by_torchs_own(rank):
     def leave(x):
         return all_reduce(x)  # expect: GS799

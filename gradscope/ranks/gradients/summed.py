@@ -12,7 +12,7 @@ from pathlib import Path
 from gradscope.model.averaging import GroupKey
 from gradscope.model.finding import Related
 from gradscope.model.graph import Graph, Node
-from gradscope.model.site import Site
+from gradscope.model.site import Site, Stack, user_frames
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.gradients.bias_summed import bias_summed
@@ -251,11 +251,24 @@ def _leads(graph: Graph, start: int, end: int) -> bool:
 
 
 def _site(recording: Recording, backward: int, node: Node) -> Site | None:
-    """The line that sums, where it is the program's own; else that which called the Function."""
+    """The line of the Function's backward that sums, or calls what does, as others may call it too; else that which
+    called the Function."""
     calls = {call.number: call.site for call in recording.backwards()}
     for block in recording.blocks():
         if block.backward == backward:
             for one in block.operations:
                 if one.node == node.id and one.name.startswith(_SUMS):
-                    return node.site if one.site is None or one.site == calls.get(backward) else one.site
+                    inside = _in_backward(node, one.stack)
+                    site = one.site if inside is None else inside
+                    return node.site if site is None or site == calls.get(backward) else site
     return node.site
+
+
+def _in_backward(node: Node, stack: Stack) -> Site | None:
+    """The frame of a Function's own backward."""
+    begins = None if node.function is None else node.function.backward_site
+    if begins is None:
+        return None
+    name = begins.function.rpartition(".")[2]
+    frames = [site for site in user_frames(stack) if (site.file, site.function) == (begins.file, name)]
+    return next((site for site in frames if site.line >= begins.line), None)
