@@ -64,6 +64,7 @@ SCRIPTS = {
     "kept_programs.py": 2,
     "kept_back_programs.py": 2,
     "round_programs.py": 2,
+    "running_programs.py": 2,
     "total_programs.py": 2,
     "trip_programs.py": 2,
     "yielded_programs.py": 2,

@@ -24,6 +24,7 @@ from gradscope.ranks.core.known import Looks, Ranks
 from gradscope.ranks.replicas.drawn import drawn
 from gradscope.ranks.replicas.kept_buffers import parted
 from gradscope.ranks.replicas.overwritten import overwritten
+from gradscope.ranks.replicas.own_statistics import own_statistics
 from gradscope.ranks.source.buffer_writes import written_with
 from gradscope.ranks.source.parting_writes import parted_at
 from gradscope.store.reader import load
@@ -33,8 +34,9 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         Buffers that each rank changes by itself, or draws at random, in a model under DistributedDataParallel, which
         was told not to broadcast them: broadcast_buffers=False, forward_sync_buffers=False; a buffer that ranks without
-        a wrapper keep equal by what they exchange, until each puts in what it has by itself; as a hint, a buffer
-        that the wrapper does broadcast, a queue of keys say, into which each rank puts what it has computed by itself.
+        a wrapper keep equal by what they exchange, until each puts in what it has by itself; running statistics in
+        buffers by which each of such ranks normalises its samples, and that it makes of these alone; as a hint, a
+        buffer that the wrapper does broadcast, a queue of keys say, into which each rank puts what it has computed.
     Why:
         Running statistics and other buffers are part of the model: in eval() each rank then computes something else,
         and a checkpoint has the buffers of the rank that saves it, which saw a part of the data.
@@ -57,12 +59,17 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         a look and all after it, and was at all before, at two of which it was another than at the first, where all
         weights are the same, and a line of the program's writes it from what a collective gave. The line is the last
         that writes it between the looks, did not before, and is given nothing that the ranks exchange, or that which
-        gives another name to what is put in. Of buffers that are broadcast: in most forwards of the first steps, on two
+        gives another name to what is put in. Of running statistics: weights are the same on all ranks and the buffers
+        on none at any look, and in two of the first steps at least a line writes them, samples without a gradient,
+        from which a tensor made of them was taken, are divided by another, and a layer reads that; nothing that is sent
+        is made of them or goes into them, nor is more sent in a later step. A hint where their norms are close in the
+        end. Of buffers that are broadcast: in most forwards of the first steps, on two
         ranks whose losses and norms of the buffer are not the same, something read the buffer and then one line put
         numbers into a part of it, computed of what was made in that step, and not of the buffer or of what a collective
         gave; nothing else writes it. The line is that one.
     """
-    yield from islice(filter(None, (_parted(ranks, each) for each in trained_alike(ranks))), 1)
+    by_hand = (_parted(ranks, each) or _normalises(ranks, each) for each in trained_alike(ranks))
+    yield from islice(filter(None, by_hand), 1)
     for replicas in (each for each in replicas_of(ranks) if ranks.averaging[each.members[0]].is_wrapped):
         looks = looks_of(ranks.buffers, replicas)
         changing = _changing(ranks.buffers, looks)
@@ -99,6 +106,23 @@ def _parted(ranks: Ranks, replicas: Replicas) -> Blame | None:
         certain=False,
         backward=found.backward,
         tensor=found.leaf,
+    )
+
+
+def _normalises(ranks: Ranks, replicas: Replicas) -> Blame | None:
+    """A buffer that ranks without a wrapper normalise their samples by, and never exchange."""
+    told = None if ranks.averaging[replicas.members[0]].is_wrapped else own_statistics(ranks, replicas)
+    if told is None:
+        return None
+    return Blame(
+        f"each rank normalises its samples by {unwrapped(told.found.leaf)}, which it makes of these alone "
+        f"({apart_words(told.found)}): the weights are the same on all ranks, and the model is another on each",
+        told.site,
+        (Related("cause_at", told.divides, "where samples are normalised by it"),),
+        certain=False,
+        backward=told.found.backward,
+        tensor=told.found.leaf,
+        meant=not told.far,
     )
 
 

@@ -20,11 +20,11 @@ def parted(ranks: Ranks, replicas: Replicas) -> tuple[Apart, Site] | None:
     """A buffer that was written and still the same on all ranks, and is not any more, though their weights are; and
     the line that parts it."""
     looks = looks_of(ranks.buffers, replicas)
-    norms = [_norms(ranks.buffers, replicas, look) for look in looks]
+    norms = [norms_at(ranks.buffers, replicas, look) for look in looks]
     for at in range(_MOVED + 1, len(looks)):
-        for name in sorted(_kept(norms[:at]) & _stay_apart(norms[at:])):
+        for name in sorted(_kept(norms[:at]) & stay_apart(norms[at:])):
             found = first_apart(ranks.buffers, replicas, looks[at : at + 1], name.__eq__)
-            if found is None or _weights_part(ranks, found):
+            if found is None or weights_part(ranks, found):
                 continue
             with load(Path(ranks.rank(found.odd[0]).path)) as recording:
                 site = parted_at(recording, name, (looks[at - 1], looks[at]))
@@ -33,13 +33,13 @@ def parted(ranks: Ranks, replicas: Replicas) -> tuple[Apart, Site] | None:
     return None
 
 
-def _weights_part(ranks: Ranks, found: Apart) -> bool:
+def weights_part(ranks: Ranks, found: Apart) -> bool:
     """Whether any weight is not the same on all ranks by then: buffers may follow it."""
     looks = [look for look in looks_of(ranks.weights, found.replicas) if look <= found.backward]
     return not looks or first_apart(ranks.weights, found.replicas, looks, lambda leaf: True) is not None
 
 
-def _norms(measured: Looks, replicas: Replicas, look: int) -> _Norms:
+def norms_at(measured: Looks, replicas: Replicas, look: int) -> _Norms:
     """What each of the ranks has at a look."""
     found: _Norms = defaultdict(list)
     for content, members in measured.ranks[look].items():
@@ -59,7 +59,8 @@ def _kept(norms: list[_Norms]) -> set[str]:
     return found
 
 
-def _stay_apart(norms: list[_Norms]) -> set[str]:
+def stay_apart(norms: list[_Norms]) -> set[str]:
+    """The buffers that are not the same on all ranks at any look."""
     return {name for name in norms[0] if not any(_are_equal(each.get(name, [])) for each in norms)}
 
 

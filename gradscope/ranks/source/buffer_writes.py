@@ -16,15 +16,17 @@ _CALLS = 64  # backward calls: what follows is the same again
 _WRITES = (ast.Call, ast.Assign, ast.AugAssign)
 
 
-def written_with(recording: Recording, buffers: Iterable[str]) -> Site | None:
+def written_with(recording: Recording, buffers: Iterable[str], *, anywhere: bool = False) -> Site | None:
     """The line that makes what is first written into one of some buffers, where that is a variable of the function;
-    else the line that writes one first. None where no line of the program names one that it writes."""
+    else the line that writes one first. None where no line of the program names one that it writes. `anywhere`: outside
+    of all modules as well."""
     names = {tuple(unwrapped(one).rpartition(".")[::2]) for one in buffers}
     first: Site | None = None
     for site, one in _writing(recording):
         named = any(name in (site.source or "") for _, name in names)
         for name, given in written_on(recording, site) if named else ():
-            if (_owner(one), name) in names:
+            outside = anywhere and one.module is None and any(name == each for _, each in names)
+            if outside or (_owner(one), name) in names:
                 made = _made(recording, one, given)
                 if made is not None:
                     return made
