@@ -39,13 +39,13 @@ def drawn_splits(recording: Recording) -> Iterator[Drawn]:
     """Each split by one process's own numbers whose parts the ranks share: a permutation that is cut in two, a mask."""
     for file, tree, call in calls_of(recording, *_DRAWS, _SPLITS):
         function, of = function_around(tree, call.lineno), _numbers_of(call)
-        name = None if function is None else _held_as(function, call)
+        name = None if function is None else held_as(function, call)
         if of is None or function is None or not (called_name(call) == _SPLITS or (name and _is_cut(function, name))):
             continue
         ways = tuple(tuple(way) for way in ways_to(recording, file, tree, call.lineno) if _is_begun(way))
         site = at_line(recording, Site(file, call.lineno, function.name), call.lineno)
         found = Drawn(site, call, name or "", ways, of)
-        if ways and _is_shared(recording, found):
+        if ways and is_shared(recording, found):
             yield found
 
 
@@ -58,7 +58,7 @@ def _numbers_of(call: ast.Call) -> tuple[str, ...] | None:
     return next((each for each in _SOURCES if ast.unparse(call.func).rpartition(".")[0] in each), None)
 
 
-def _held_as(function: Function, call: ast.Call) -> str | None:
+def held_as(function: Function, call: ast.Call) -> str | None:
     """The variable that holds a permutation: what it is assigned to, or what is shuffled in place."""
     if called_name(call) == "shuffle":
         return call.args[0].id if call.args and isinstance(call.args[0], ast.Name) else None
@@ -83,7 +83,7 @@ def _is_begun(way: list[Frame]) -> bool:
     return isinstance(way[-1].function, ast.Module)
 
 
-def _is_shared(recording: Recording, drawn: Drawn) -> bool:
+def is_shared(recording: Recording, drawn: Drawn) -> bool:
     """Whether a rank takes its part of what comes of a permutation, by its number or by a sampler."""
     within: list[Frame] = []
 

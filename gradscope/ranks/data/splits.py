@@ -15,6 +15,7 @@ from gradscope.model.site import Site, user_site
 from gradscope.ranks.core.copies import replicas_of
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
+from gradscope.ranks.data.drawn_more import drawn_more
 from gradscope.ranks.data.drawn_splits import drawn_splits
 from gradscope.ranks.data.sampler_seeds import SAMPLES_IN, permutations, seeded_sampler
 from gradscope.ranks.data.shared_parts import DRAWN, parts_what_is_shared
@@ -35,7 +36,8 @@ _SEEDS_OTHERS = "seed"
 def split_apart(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         Replicas that split one dataset by random_split(), or by a permutation of their own, after each was seeded by
-        its rank, and share what comes of it by a DistributedSampler or by the number of the rank.
+        its rank, and share what comes of it by a DistributedSampler or by the number of the rank; or that draw a
+        permutation anew in each epoch from random numbers of which one rank alone draws more, to try the model say.
     Why:
         The sampler gives each rank its part of the places, and takes it that all have the same samples there. Where
         each rank has split them otherwise, some are trained on twice and others never, and what one rank validates
@@ -47,15 +49,17 @@ def split_apart(ranks: Ranks) -> Iterator[Blame]:
         generator = torch.Generator().manual_seed(seed)
         training, validation = random_split(data, [900, 100], generator=generator)
     Do instead:
-        Give random_split() a generator, and a sampler a seed, that is the same on all ranks.
+        Give random_split() and randperm() a generator, and a sampler a seed, that is the same on all ranks.
     How it is found:
         random_split() drew without a generator, or a line of the program's from which what a DistributedSampler is
         given comes in the source, such a sampler shuffled, and the one line of the program that seeds torch's random
         numbers comes before, under no condition, with a seed that goes back to the rank. So is, by the source alone,
         what splits by numbers that numpy, Python or torch draws for a whole process, where a rank takes its part of
         that by its number or such a sampler: a permutation that is cut in two, a mask and the rest. Or a sampler of
-        several replicas shuffled, and the seed that the source gives it goes back to the rank. Silent where the
-        dataset itself goes back to the rank, and where the state of the random numbers is set or kept.
+        several replicas shuffled, and the seed that the source gives it goes back to the rank. Or the
+        program's own line drew permutations by torch's numbers for the CPU, of which ranks take parts by their numbers,
+        and between two of these one rank drew by lines at which the other never does, and all others as often as it.
+        Silent where the dataset itself goes back to the rank, and where the state of the random numbers is set or kept.
     """
     members = next((one.members for one in replicas_of(ranks)), ())
     if not members:
@@ -63,6 +67,16 @@ def split_apart(ranks: Ranks) -> Iterator[Blame]:
     with load(Path(ranks.rank(members[0]).path)) as recording:
         found = next(chain(_drawn_by_torch(recording), _drawn_by_others(recording)), None)
         sampler = None if found is not None else seeded_sampler(recording)
+    more = drawn_more(ranks, members) if found is None and sampler is None else None
+    if more is not None:
+        yield Blame(
+            "ranks take their parts of a permutation that is drawn anew from random numbers of the whole process, of "
+            f"which rank {more.rank} alone draws more in between: these are parts of several orders, some samples come "
+            "twice in an epoch, and others not at all",
+            more.permutes,
+            (Related("cause_at", more.draws, f"by which rank {more.rank} alone draws more"),),
+            certain=False,
+        )
     if sampler is not None:
         yield Blame(
             "each rank's sampler shuffles by a seed of its own, so that ranks take their parts of several orders: some "
