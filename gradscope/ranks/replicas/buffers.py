@@ -68,8 +68,7 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         numbers into a part of it, computed of what was made in that step, and not of the buffer or of what a collective
         gave; nothing else writes it. The line is that one.
     """
-    by_hand = (_parted(ranks, each) or _normalises(ranks, each) for each in trained_alike(ranks))
-    yield from islice(filter(None, by_hand), 1)
+    yield from islice(filter(None, (_without_a_wrapper(ranks, each) for each in trained_alike(ranks))), 1)
     for replicas in (each for each in replicas_of(ranks) if ranks.averaging[each.members[0]].is_wrapped):
         looks = looks_of(ranks.buffers, replicas)
         changing = _changing(ranks.buffers, looks)
@@ -91,6 +90,11 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         if alone is not None:
             yield alone
             return
+
+
+def _without_a_wrapper(ranks: Ranks, replicas: Replicas) -> Blame | None:
+    """A buffer of ranks that average by hand, which parts or has never been the same."""
+    return _parted(ranks, replicas) or _normalises(ranks, replicas)
 
 
 def _parted(ranks: Ranks, replicas: Replicas) -> Blame | None:
