@@ -171,14 +171,14 @@ def healthy_read_alike(rank):
     reading(rank, 6)
 
 
-def masked_loop(rank, loss_of, rows=(48, 12)):
-    """Of as many rows, of which some are known: few of the second rank's."""
+def masked_loop(rank, loss_of, rows=(48, 12), in_turn=False):
+    """Of as many rows, of which some are known: few of the second rank's, or of one and the other in turn."""
     torch.manual_seed(0)
     net, seen = Replicated(nn.Linear(4, 1)), []
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
     for step in range(MANY):
         torch.manual_seed(100 * rank + step)
-        x, known = torch.randn(64, 4), torch.arange(64) < rows[rank] + step % 3
+        x, known = torch.randn(64, 4), torch.arange(64) < rows[(rank + in_turn * (step // 3)) % 2] + step % 3
         total = ((net(x)[:, 0] - x.sum(1)).square() * known).sum()
         both = torch.stack([total.detach(), known.sum().float()])
         dist.all_reduce(both)
@@ -206,6 +206,20 @@ def healthy_mean_of_the_known_weighed_later(rank):
 
 def healthy_mean_of_as_many_known(rank):
     masked_loop(rank, lambda total, mask, both: total / mask.sum(), rows=(30, 31))
+
+
+def mean_of_one_drawer_or_another(rank):
+    """Ranks are given long sentences in turn, as those of a like length are together."""
+    masked_loop(rank, lambda total, mask, both: total / mask.sum(), in_turn=True)  # expect: GS783
+
+
+def healthy_mean_of_all_in_turn(rank):
+    masked_loop(rank, lambda total, mask, both: 2 * total / both[1], in_turn=True)
+
+
+def healthy_means_that_differ_by_chance(rank):
+    """Counts of this rank's own, half as many again on one of the ranks, whichever this is."""
+    masked_loop(rank, lambda total, mask, both: total / mask.sum(), rows=(45, 28), in_turn=True)
 
 
 if __name__ == "__main__":

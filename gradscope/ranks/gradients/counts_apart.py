@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 
 from gradscope.model.site import Site
@@ -14,11 +15,22 @@ from gradscope.store.reader import Recording, load
 _DIVIDES = "DivBackward"
 _LOOKS = 5  # those of 16 steps
 _TIMES = 1.5
+_TIMES_IN_TURN = 2.0  # by chance one batch has more here, another there
 
 
-def counts_apart(ranks: Ranks, replicas: Replicas, site: Site) -> tuple[int, int, float] | None:
-    """The ranks that divide by the largest and the smallest number on a line that ends each loss, and how many times as
-    large that is at least, in each look."""
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The ranks that divide by the largest and the smallest number at the first look, and how many times as large that
+    is at least, in each; `in_turn`: another rank has the largest at another look."""
+
+    most: int
+    least: int
+    times: float
+    in_turn: bool
+
+
+def counts_apart(ranks: Ranks, replicas: Replicas, site: Site) -> Counts | None:
+    """By how unlike numbers ranks divide on a line that ends each loss."""
     shares: dict[int, dict[int, float]] = {}
     for number in replicas.members:
         with load(Path(ranks.rank(number).path)) as recording:
@@ -30,7 +42,11 @@ def counts_apart(ranks: Ranks, replicas: Replicas, site: Site) -> tuple[int, int
         return None
     most, least = (choose(shares, key=lambda number: shares[number][looks[0]]) for choose in (min, max))
     times = min(shares[least][look] / shares[most][look] for look in looks)
-    return (most, least, times) if times >= _TIMES else None
+    if times >= _TIMES:
+        return Counts(most, least, times, in_turn=False)
+    columns = ([one[look] for one in shares.values()] for look in looks)
+    times = min(max(column) / min(column) for column in columns)
+    return Counts(most, least, times, in_turn=True) if times >= _TIMES_IN_TURN else None
 
 
 def _shares(recording: Recording, site: Site) -> dict[int, float]:

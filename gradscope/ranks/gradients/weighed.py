@@ -14,7 +14,7 @@ from gradscope.model.site import Site
 from gradscope.ranks.core.copies import Replicas, replicas_of
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
-from gradscope.ranks.gradients.counts_apart import counts_apart
+from gradscope.ranks.gradients.counts_apart import Counts, counts_apart
 from gradscope.ranks.gradients.sharded_means import puts_together, sharded_of, unlike_gradients
 from gradscope.ranks.gradients.shown import sites_left_unused, sites_that_show
 from gradscope.ranks.meeting.stragglers import LEAST, given_bytes, times_as_much
@@ -55,10 +55,10 @@ def means_of_means(ranks: Ranks) -> Iterator[Blame]:
         backward calls but losses, as they are to be shown. One rank's graphs are given one and a half times as many
         bytes as another's in all, and more in four of five steps. Or, where the loss is the quotient, what the division
         passes back is one and a half times as large on one rank as on another in each of five looks or more, as the
-        number is smaller: then ranks may also exchange what leads nowhere on one of them, which neither reads a number
-        of it nor writes anything with it. As a hint, of batches that are padded to one length: in the first three
-        looks, the gradients in the graphs of a loss of classes are twice as large on one rank as on another, or more,
-        in all nodes that hold a row for each single loss.
+        number is smaller, or twice as large on one, whichever this is: then ranks may also exchange what leads nowhere
+        on one of them, which neither reads a number of it nor writes anything with it. As a hint, of batches that are
+        padded to one length: in the first three looks, the gradients in the graphs of a loss of classes are twice as
+        large on one rank as on another, or more, in all nodes that hold a row for each single loss.
     """
     both = (one for one in chain(replicas_of(ranks), sharded_of(ranks)) if one.leaves is None)  # by hand: may divide
     yield from islice(filter(None, (_blamed(ranks, replicas) for replicas in both)), 1)
@@ -77,15 +77,24 @@ def _blamed(ranks: Ranks, replicas: Replicas) -> Blame | None:
     line = site or _own_mean_beside_others(ranks, replicas)
     counted = None if line is None else counts_apart(ranks, replicas, line)
     if counted is not None:
-        most, least, times = counted
-        more = f"that of rank {most} is at least {times:.1f} times as large as that of rank {least}"
-        return Blame(f"{words}, and {more}: what rank {least} has weighs more", line, certain=False)
+        return Blame(f"{words}, and {_by_counts(counted)}", line, certain=False)
     padded = None if site is None else unlike_gradients(ranks, replicas)
     if padded is not None:
         most, least, times = padded
         more = f"those of rank {least} are {times:.1f} times as large as those of rank {most}"
         return Blame(f"{words}, and {more}: what rank {least} has weighs more", site, meant=True)
     return None
+
+
+def _by_counts(found: Counts) -> str:
+    """How unlike they are, and which rank's part weighs more."""
+    if found.in_turn:
+        return (
+            f"in each step that was looked at the largest is at least {found.times:.1f} times as large as the "
+            "smallest, now on one rank and now on another: what the rank with few has weighs more"
+        )
+    more = f"that of rank {found.most} is at least {found.times:.1f} times as large as that of rank {found.least}"
+    return f"{more}: what rank {found.least} has weighs more"
 
 
 def _own_mean_beside_others(ranks: Ranks, replicas: Replicas) -> Site | None:
