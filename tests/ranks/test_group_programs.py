@@ -40,6 +40,7 @@ SCRIPTS = {
     "order_programs.py": 2,
     "owned_programs.py": 2,
     "parallel_programs.py": 2,
+    "partial_programs.py": 2,
     "selected_programs.py": 2,
     "skipped_programs.py": 2,
     "term_programs.py": 2,

@@ -36,6 +36,7 @@ from gradscope.ranks.replicas.drifting import why_apart
 from gradscope.ranks.replicas.late_bypass import bypassed_later
 from gradscope.ranks.replicas.mesh_parts import mesh_part
 from gradscope.ranks.replicas.outside import outside
+from gradscope.ranks.replicas.partial_gradients import trained_by_shares
 from gradscope.ranks.replicas.passed_over import passed_over
 from gradscope.ranks.replicas.seeded import seeded_at
 from gradscope.ranks.replicas.sent_once import sent_once
@@ -168,7 +169,10 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         average no gradient: a parameter that was drawn at random, was equal on all at the first look, where others were
         not, and reaches the loss without an exchange, as none of the others does, where something is drawn over
         activations in which no shard has had a part since the ranks met: by the last seed before this, where that is
-        one by the rank's number. Silent where a program restores random states.
+        one by the rank's number. Silent where a program restores random states. Of ranks that begin with one loss and
+        average no gradient: a parameter that was equal, and from which the input of a product with a part of a weight
+        is computed, which each rank cut by its outputs, where activations are summed later, and no node between the two
+        sums what is passed back; the line is that by which a custom Function passes it on, else that of the product.
     """
     found = _drift(ranks)
     if found is not None:
@@ -182,7 +186,8 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
             tensor=found.leaf,
         )
         return
-    yield from islice(chain(_crossed(ranks), _outside(ranks), _sent_once(ranks), _masked(ranks), _shards(ranks)), 1)
+    ways = (_crossed, _outside, _sent_once, _masked, trained_by_shares, _shards)
+    yield from islice(chain.from_iterable(way(ranks) for way in ways), 1)
 
 
 def _crossed(ranks: Ranks) -> Iterator[Blame]:

@@ -1,0 +1,106 @@
+"""Parameters that tensor-parallel ranks hold alike, and that drift, as what their part of a layer passes back is summed
+by nobody: the gradient of an input that all have is the sum over all parts."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gradscope.model.site import Site
+from gradscope.ranks.core.copies import Apart, Replicas, apart_words, first_apart, looks_of
+from gradscope.ranks.core.keys import unwrapped
+from gradscope.ranks.core.kind import Blame
+from gradscope.ranks.core.known import NOISE, Ranks
+from gradscope.ranks.replicas.drifting import why_apart
+from gradscope.ranks.replicas.parted_products import parted_products
+from gradscope.ranks.replicas.passing_back import passes_back
+from gradscope.store.reader import load
+
+_SUMS = ("c10d.allreduce_.", "_c10d_functional.all_reduce")
+_MOST = 8  # ranks
+
+
+@dataclass(frozen=True, slots=True)
+class PartialGradient:
+    """The parameter, that of which each rank has a part, the Function whose backward sums nothing, and the line."""
+
+    apart: Apart
+    part: str
+    function: str | None
+    site: Site | None
+
+
+def trained_by_shares(ranks: Ranks) -> Iterator[Blame]:
+    """What ranks of one model with sharded layers hold alike, and train by the gradient of their own shards alone."""
+    for one in _partial_gradients(ranks):
+        of = "" if one.function is None else f" by {one.function}"
+        yield Blame(
+            f"{unwrapped(one.apart.leaf)} is not the same on all ranks before backward {one.apart.backward} "
+            f"({apart_words(one.apart)}); at the first backward it was equal: what is passed back{of} from a rank's "
+            f"part of {unwrapped(one.part)} is its share of the gradient, and no rank sums the shares",
+            one.site,
+            certain=False,
+            backward=one.apart.backward,
+            tensor=one.apart.leaf,
+        )
+
+
+def _partial_gradients(ranks: Ranks) -> Iterator[PartialGradient]:
+    """The first such parameter."""
+    if any(one.is_wrapped or one.by_hand for one in ranks.averaging.values()):
+        return
+    there = {one.rank for one in ranks.ranks}
+    for key in _groups(ranks):
+        if 1 < len(key[1]) <= _MOST and there.issuperset(key[1]):
+            found = _found(ranks, Replicas(key[1], key))
+            if found is not None:
+                yield found
+                return
+
+
+def _groups(ranks: Ranks) -> list[tuple[str, tuple[int, ...]]]:
+    """The groups that sum activations on the way to backward calls."""
+    sums = (one for one in ranks.collectives if one.operator.startswith(_SUMS) and not one.inside)
+    return sorted({one.group.key for one in sums if one.group and any(len(each.shape) > 1 for each in one.types)})
+
+
+def _found(ranks: Ranks, replicas: Replicas) -> PartialGradient | None:
+    looks = looks_of(ranks.weights, replicas)
+    if len(looks) < 2 or not _have_one_loss(ranks, replicas, looks[0]):
+        return None
+    alike, unlike = _at_first(ranks, replicas, looks[0])
+    if not alike or not unlike or first_apart(ranks.weights, replicas, looks[1:], alike.__contains__) is None:
+        return None
+    number = replicas.members[0]
+    with load(Path(ranks.rank(number).path)) as recording:
+        own = [{ranks.own(number, name) for name in names} for names in (alike, unlike)]
+        for product in parted_products(recording, *own):
+            leaves = {name for name in alike if ranks.own(number, name) in product.shared}
+            apart = first_apart(ranks.weights, replicas, looks[1:], leaves.__contains__)
+            if apart is None or why_apart(ranks, apart) is not None:
+                continue
+            told = passes_back(recording, looks[0], product, ranks.own(number, apart.leaf))
+            if told is not None:
+                return PartialGradient(apart, product.part, *told)
+    return None
+
+
+def _have_one_loss(ranks: Ranks, replicas: Replicas, look: int) -> bool:
+    """Whether all ranks begin with the same loss: else each has samples of its own."""
+    of_each = {number: dict(losses) for losses, numbers in ranks.losses.items() for number in numbers}
+    values = [float(of_each.get(number, {}).get(look, math.nan)) for number in replicas.members]
+    return all(math.isclose(values[0], one, rel_tol=NOISE) for one in values)
+
+
+def _at_first(ranks: Ranks, replicas: Replicas, look: int) -> tuple[set[str], set[str]]:
+    """The parameters of a look that all ranks have alike, and those that they have not."""
+    values: dict[str, list[float]] = defaultdict(list)
+    for content, members in ranks.weights.ranks[look].items():
+        if not set(members).isdisjoint(replicas.members):
+            for name, norm in ranks.weights.first[look, content].norms:
+                values[name].append(float(norm))
+    alike = {name for name, each in values.items() if max(each) - min(each) <= NOISE * max(each)}
+    return alike, values.keys() - alike

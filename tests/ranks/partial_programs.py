@@ -1,0 +1,206 @@
+"""Small programs of two ranks that each have a part of a layer, behind layers that both have: what the part passes back
+is summed, or not. They run as those of `group_programs.py` do."""
+
+import sys
+
+import torch
+import torch.distributed as dist
+from group_programs import STEPS, chosen, data, run
+from torch import nn
+from torch.nn import functional
+
+WIDTH, HIDDEN = 6, 12  # of which each rank has as many as the layer is wide
+
+
+def total(x):
+    x = x.clone()
+    dist.all_reduce(x)
+    return x
+
+
+class Leave(torch.autograd.Function):
+    """Sums, and lets what comes back through."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return total(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+class Enter(torch.autograd.Function):
+    """Lets its input through, and sums what comes back."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return total(gradient)
+
+
+class Outputs(torch.autograd.Function):
+    """Some outputs of a layer."""
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        return x @ weight.t()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, weight = ctx.saved_tensors
+        of_input = gradient @ weight  # expect: GS792 in soil_whose_layer_passes_its_share_back
+        of_weight = gradient.t() @ x
+        return of_input, of_weight
+
+
+class SummedOutputs(Outputs):
+    @staticmethod
+    def backward(ctx, gradient):
+        of_input, of_weight = Outputs.backward(ctx, gradient)
+        return total(of_input), of_weight
+
+
+class Halves(nn.Module):
+    """Half of the hidden features on each rank."""
+
+    def __init__(self, rank, outputs, enter=lambda x: x):
+        super().__init__()
+        self.outputs, self.enter = outputs, enter
+        up, down = nn.Linear(WIDTH, HIDDEN), nn.Linear(HIDDEN, WIDTH, bias=False)
+        half = slice(rank * HIDDEN // 2, (rank + 1) * HIDDEN // 2)
+        self.up = nn.Parameter(up.weight.detach()[half].clone())
+        self.down = nn.Parameter(down.weight.detach()[:, half].clone())
+
+    def forward(self, x):
+        hidden = torch.tanh(self.outputs(self.enter(x), self.up))
+        return Leave.apply(functional.linear(hidden, self.down))
+
+
+class Soil(nn.Module):
+    """Reads what all ranks read, by a layer that all have."""
+
+    def __init__(self, halves):
+        super().__init__()
+        torch.manual_seed(0)
+        self.reads, self.gives = nn.Linear(4, WIDTH), nn.Linear(WIDTH, 1)
+        self.halves = halves()
+
+    def forward(self, x):
+        x = torch.relu(self.reads(x))
+        return self.gives(x + self.halves(x))
+
+
+def learn(net, batches, after=lambda net: None):
+    optimizer = torch.optim.SGD([one for one in net.parameters() if one.requires_grad], lr=0.05)
+    for x in batches:
+        optimizer.zero_grad()
+        (net(x) - 1.0).square().mean().backward()
+        after(net)
+        optimizer.step()
+
+
+def same():
+    return [data(0, step) for step in range(STEPS)]
+
+
+def soil_whose_layer_passes_its_share_back(rank):
+    """As in https://github.com/pytorch/torchtitan/pull/1878."""
+    learn(Soil(lambda: Halves(rank, Outputs.apply)), same())
+
+
+def healthy_soil_whose_layer_sums(rank):
+    learn(Soil(lambda: Halves(rank, SummedOutputs.apply)), same())
+
+
+def weighs(x, weight):
+    return functional.linear(x, weight)  # expect: GS792 in soil_without_a_way_in
+
+
+def soil_without_a_way_in(rank):
+    """Neither the layer nor what comes before it sums what is passed back."""
+    learn(Soil(lambda: Halves(rank, weighs)), same())
+
+
+def healthy_soil_with_a_way_in(rank):
+    learn(Soil(lambda: Halves(rank, weighs, Enter.apply)), same())
+
+
+class Passes(torch.autograd.Function):
+    """Lets its input through, and what comes back."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient  # expect: GS792 in soil_whose_way_in_sums_nothing
+
+
+def soil_whose_way_in_sums_nothing(rank):
+    learn(Soil(lambda: Halves(rank, weighs, Passes.apply)), same())
+
+
+def healthy_soil_that_sums_shares_later(rank):
+    """The gradients of the layer that all have are shares, and are put together before the step."""
+
+    def after(net):
+        shares = [one.grad for one in net.reads.parameters()]
+        direct = torch.cat([one.flatten() for one in shares])
+        dist.all_reduce(direct)
+        for one, whole in zip(shares, direct.split([one.numel() for one in shares]), strict=True):
+            one.copy_(whole.view_as(one) / 2)
+
+    learn(Soil(lambda: Halves(rank, weighs)), same(), after)
+
+
+def healthy_soil_that_is_frozen(rank):
+    net = Soil(lambda: Halves(rank, weighs))
+    net.reads.requires_grad_(False)
+    learn(net, same())
+
+
+class Side(nn.Module):
+    """A model of each rank's own measurements; the last layer of all is cut by what each side puts in."""
+
+    def __init__(self, rank):
+        super().__init__()
+        torch.manual_seed(0)
+        self.own, self.gives = nn.Linear(4, WIDTH), nn.Linear(WIDTH, 1)
+        last = nn.Linear(2 * WIDTH, WIDTH, bias=False)
+        self.last = nn.Parameter(last.weight.detach()[:, rank * WIDTH : (rank + 1) * WIDTH].clone())
+
+    def forward(self, x):
+        return self.gives(Leave.apply(functional.linear(torch.tanh(self.own(x)), self.last)))
+
+
+def healthy_sides(rank):
+    """Begun alike, and trained by each for what it alone measures."""
+    learn(Side(rank), [data(rank, step) for step in range(STEPS)])
+
+
+class Voices(nn.Module):
+    """Models that begin with one trunk, and are heard together: each trains its own."""
+
+    def __init__(self, rank):
+        super().__init__()
+        torch.manual_seed(0)
+        self.trunk = nn.Linear(4, WIDTH)
+        torch.manual_seed(5 + rank)
+        self.head = nn.Linear(WIDTH, 3)
+
+    def forward(self, x):
+        return Leave.apply(self.head(torch.tanh(self.trunk(x)))) / 2
+
+
+def healthy_voices(rank):
+    learn(Voices(rank), same())
+
+
+if __name__ == "__main__":
+    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)
