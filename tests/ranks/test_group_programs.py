@@ -60,6 +60,7 @@ SCRIPTS = {
     "healthy_programs.py": 2,
     "hook_programs.py": 2,
     "masked_programs.py": 2,
+    "merged_programs.py": 2,
     "mesh_programs.py": 2,
     "norm_programs.py": 2,
     "kept_programs.py": 2,

@@ -18,6 +18,7 @@ from gradscope.ranks.gradients.clipped_cuts import GATHERS, clipped_cuts
 from gradscope.ranks.gradients.clipped_owned import clipped_owned
 from gradscope.ranks.gradients.clipped_shards import clipped_shards
 from gradscope.ranks.gradients.clipped_whole import clipped_whole
+from gradscope.ranks.gradients.merged_norms import merged_norms
 from gradscope.ranks.source.deciding import origin
 from gradscope.ranks.source.given import frames_of
 from gradscope.store.reader import Recording, load
@@ -32,7 +33,7 @@ _SCATTERS = ("c10d._reduce_scatter_base_", "c10d.reduce_scatter_", "_c10d_functi
 def clipped_apart(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         Gradients of each rank's parts of parameters, or of the parameters that a rank owns, that are clipped by the
-        norm of these alone.
+        norm of these alone; or of what ranks own, by the greatest or the sum of the ranks' norms.
     Why:
         clip_grad_norm_() knows the norm of all parts only of parameters that are DTensors. Of the local tensors inside
         it computes another norm on each rank, so that each scales its part of one gradient by another number: what the
@@ -46,6 +47,9 @@ def clipped_apart(ranks: Ranks) -> Iterator[Blame]:
         Clip the parameters themselves, or sum the squares of the norms over the ranks and give the root of that to
         clip_grads_with_norm_().
     How it is found:
+        Where each parameter is held by the optimizer of one rank, and all gradients are reduced: norms of what a rank
+        owns that are gathered or reduced as they are, and of which the greatest, a sum or a mean is what it scales all
+        of that by; not where a norm of another order than two may be taken. The line is that which puts them together.
         A call of clip_grad_norm_() with a finite bound, inside of which nothing is exchanged, where gradients are
         scattered in backward calls, and what it is given goes back to to_local() in the source. Or one that takes the
         norm of nothing but this rank's part of what its group has summed or scattered after a backward call, as large
@@ -56,6 +60,7 @@ def clipped_apart(ranks: Ranks) -> Iterator[Blame]:
         what has the size of one is put together after that.
     """
     yield from _owned(ranks)
+    yield from merged_norms(ranks)
     scatters = any(map(_scatters, ranks.collectives))
     if not scatters and not any(map(_gathers, ranks.collectives)):
         return
