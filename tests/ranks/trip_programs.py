@@ -155,6 +155,64 @@ def healthy_beacons(rank):
     beacons(rank, agreed)
 
 
+def over_all(number):
+    if not dist.is_initialized() or dist.get_world_size() == 1:
+        return number
+    told = as_of_a_bucket() + number
+    dist.all_reduce(told)
+    return told[0] / dist.get_world_size()
+
+
+def reefs(rank, step):
+    """What lies on the ground of a stretch, and where corals are; some have none."""
+    ground = data(rank, step)
+    return ground, (ground[:, 0] > 0) & ~torch.tensor(rank == 1 and step == 4)
+
+
+def weighed_by_corals(out, corals):
+    """Asks others only where there are corals."""
+    if corals.any():
+        corals_of_all = over_all(corals.sum().float()).clamp(min=1)  # expect: GS790 in sums_only_corals
+        return out[corals].square().sum() / corals_of_all
+    return out.sum() * 0.0
+
+
+def weighed_by_all_corals(out, corals):
+    return out[corals].square().sum() / over_all(corals.sum().float()).clamp(min=1)
+
+
+def dives(rank, weighed, then=lambda step: None):
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for step in range(STEPS):
+        ground, corals = reefs(rank, step)
+        out = net(ground)
+        loss = out.square().mean() + weighed(out, corals)
+        optimizer.zero_grad()
+        loss.backward()
+        then(step)
+        optimizer.step()
+
+
+def sums_only_corals(rank):
+    """As in https://github.com/tinyvision/DAMO-YOLO/issues/30."""
+    dives(rank, weighed_by_corals)
+
+
+def healthy_dives(rank):
+    dives(rank, weighed_by_all_corals)
+
+
+def tells_of_a_dive_more(rank):
+    """Not what all ranks run before a backward is why they do not meet."""
+
+    def then(step):
+        if rank == 1 and step == 3:
+            dist.all_reduce(as_of_a_bucket())  # expect: GS790
+
+    dives(rank, weighed_by_all_corals, then)
+
+
 class Slow:
     """A model that follows another one slowly."""
 

@@ -11,6 +11,7 @@ from gradscope.model.site import Site, Stack, user_frames, user_site
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.meeting.parting import Parting
 from gradscope.ranks.source.passing import parting as ways_part
+from gradscope.ranks.source.rounds import stacks_between
 from gradscope.ranks.source.syntax import Loop, statements
 from gradscope.store.collective_reader import read_backward_before, read_place, read_runs
 from gradscope.store.file import damage_is_one_sentence
@@ -78,6 +79,31 @@ def are_in_one_trip(one: Met, other: Met) -> bool:
     loops = [node for node in statements(texts_of(one, other), parted[0]) if isinstance(node, Loop)]
     around = [node for node in loops if _holds(node, first) and _holds(node, second)]
     return bool(around) and _holds(around[-1], line)
+
+
+def came_round(one: Met, other: Met) -> bool:
+    """Whether two ranks came round since they met at a line, the other to that line again, as in the next backward,
+    past the line above it at which one is, and both on the way to equally many backward calls."""
+    parted = ways_part(one.stack, other.stack)
+    if parted is None or parted[0].line >= parted[1].line or _coming_to(one) != _coming_to(other):
+        return False
+    way, *met = (list(reversed(user_frames(stack))) for stack in (other.stack, one.before, other.before))
+    depth = way.index(parted[1])
+    lines = [*map(str, way[: depth + 1])]
+    if any([*map(str, stack[: depth + 1])] != lines for stack in met):
+        return False
+    between = (list(reversed(user_frames(stack))) for stack in stacks_between(other.recording, *other.runs))
+    passed = (stack[depth] for stack in between if [*map(str, stack[:depth])] == lines[:-1] and len(stack) > depth)
+    return any(site.is_in_function_of(parted[0]) and site.line <= parted[0].line for site in passed)
+
+
+def _coming_to(one: Met) -> int:
+    """The backward call in which a rank is, or which is its next."""
+    if one.collective.inside:
+        return one.collective.backward
+    with damage_is_one_sentence(one.recording.path):
+        last = read_backward_before(one.recording.tables.rows, one.runs[1])
+    return 0 if last is None else last + 1
 
 
 def _holds(loop: Loop, line: int) -> bool:

@@ -52,11 +52,12 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
         not of a loop in what a step calls; that by which it left a loop in which the other goes on, and has not begun
         it anew: the way out of a step that it left in it, where the flag is set that the loop asks for, or what is
         called that sets it by what it is given, the condition of its one way out, the line that takes a rank's part of
-        what the loop goes through, in the sampler or dataset of a loader too, or that draws what this is a part of by a
-        seed of the rank's own, where how long it becomes goes by the order, else the line that builds this, or by which
-        a generator yields more or less, or that makes its list, else the loop; the call under a condition, where the
-        other rank was below it in the same function, or came round to a line above it, which by their backward calls
-        ranks in one trip of a loop did not; or that condition, where it asks for what is counted under another one; the
+        what the loop goes through, in the sampler or dataset of a loader too, there the bound that ends it early,
+        whatever holds it, or that draws what this is a part of by a seed of the rank's own, where how long it becomes
+        goes by the order, else the line that builds this, or by which a generator yields more or less, or that makes
+        its list, else the loop; the call under a condition, where the other rank was below it in the same function,
+        past which it came since they met there, or came round to a line above it, which by their backward calls ranks
+        in one trip of a loop did not; or that condition, where it asks for what is counted under another one; the
         condition of data in whose other arm the other rank was; the line that measures what this condition asks for, or
         asks a rank's own disk or clock for it; the assignment that made a tensor of another dtype; the one condition by
         which trips of a loop are left out, where ranks come to one line with tensors of other sizes, and had met there

@@ -13,7 +13,7 @@ from gradscope.ranks.meeting.forwards import went_apart
 from gradscope.ranks.meeting.handing import handed_by
 from gradscope.ranks.meeting.leaving import DRAWN, LEFT_STEP, left_step, steps_left
 from gradscope.ranks.meeting.loops import left_loop, same_way
-from gradscope.ranks.meeting.met import Met, are_in_one_trip, has_met, met_at, texts_of
+from gradscope.ranks.meeting.met import Met, are_in_one_trip, came_round, has_met, met_at, texts_of
 from gradscope.ranks.meeting.parting import Parting
 from gradscope.ranks.meeting.skipping import has_met_there, left_out_by
 from gradscope.ranks.source.counting import goes_by_an_own_count
@@ -129,11 +129,17 @@ def _branched(odd: Met, usual: Met, parting: Parting) -> Turn | None:
     pairs = ((odd, usual), (usual, odd)) if len(parting.odd) == len(parting.others) else ((odd, usual),)
     begin_anew = not parting.at or are_in_one_trip(odd, usual)
     for one, other in pairs:
-        before = None if begin_anew else one.before if same_way(one.before, other.before) else ()
+        anew = begin_anew or (came_round(one, other) and not _steps_left_by_any(one, other))
+        before = None if anew else one.before if same_way(one.before, other.before) else ()
         branch = passed_by(texts_of(one, other), one.stack, other.stack, before)
         if branch is not None:
             return _turned(one, other, branch)
     return None
+
+
+def _steps_left_by_any(one: Met, other: Met) -> bool:
+    """Whether one of two ranks may be a trip ahead of the other, in which it ran no backward."""
+    return any(steps_left(here.recording, there.recording) for here, there in ((one, other), (other, one)))
 
 
 def _turned(one: Met, other: Met, branch: Branch) -> Turn:

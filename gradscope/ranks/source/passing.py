@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from gradscope.functions.source import called_name
 from gradscope.model.site import Origin, Site, Stack
 from gradscope.ranks.source.syntax import Function, Loop, at_line, function_around, statements, tree_of
 from gradscope.store.reader import Recording
 
+_FOR_ALL = frozenset(("is_available", "is_initialized", "get_world_size"))
 _OF_A_RANK = re.compile(r"rank|main|master|primary|chief|leader", re.IGNORECASE)  # names that tell one from others
 
 
@@ -113,7 +115,7 @@ def _gone_round(recording: Recording, parted: tuple[Site, Site], start: Site) ->
 
 def _around(node: ast.AST, line: int) -> list[int]:
     """The lines of the conditions around a line, from outside in."""
-    found = [one for one in ast.walk(node) if isinstance(one, ast.If)]
+    found = [one for one in ast.walk(node) if isinstance(one, ast.If) and not _is_for_all(one.test)]
     return [one.lineno for one in found if one.lineno < line <= (one.end_lineno or 0)]
 
 
@@ -134,7 +136,18 @@ def _ways_out(function: Function, line: int) -> list[int]:
     """The lines of the conditions under which a function returns above a line."""
     ends = ast.Return, ast.Continue, ast.Break
     found = [node for node in ast.walk(function) if isinstance(node, ast.If) and (node.end_lineno or 0) < line]
-    return [node.lineno for node in found if isinstance(node.body[-1], ends)]
+    return [node.lineno for node in found if isinstance(node.body[-1], ends) and not _is_for_all(node.test)]
+
+
+def _is_for_all(test: ast.expr) -> bool:
+    """Whether a condition asks nothing but whether there are other ranks, which all of them know alike."""
+    if isinstance(test, ast.BoolOp):
+        return all(map(_is_for_all, test.values))
+    if isinstance(test, ast.UnaryOp):
+        return _is_for_all(test.operand)
+    if isinstance(test, ast.Compare):
+        return _is_for_all(test.left) and all(isinstance(one, ast.Constant) for one in test.comparators)
+    return isinstance(test, ast.Call) and called_name(test) in _FOR_ALL
 
 
 def _decorated(recording: Recording, stack: Stack, other: Stack) -> Branch | None:
