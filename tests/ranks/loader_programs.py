@@ -9,7 +9,7 @@ import torch.distributed as dist
 from group_programs import chosen, model, run
 from torch.distributed.algorithms.join import Join
 from torch.nn.parallel import DistributedDataParallel as Replicated
-from torch.utils.data import DataLoader, Sampler, TensorDataset
+from torch.utils.data import DataLoader, Dataset, Sampler, TensorDataset
 
 
 class Share(Sampler):
@@ -40,6 +40,54 @@ class Stretch(Sampler):
 
     def __len__(self):
         return len(self.places)
+
+
+class Ward(Sampler):
+    """Keeps from where to where the stretch goes that is a rank's own, and shuffles it."""
+
+    def __init__(self, many, rank):
+        share = -(-many // 2)
+        self.first = rank * share
+        self.beyond = min(self.first + share, many)  # expect: GS790 in kept_short
+
+    def __len__(self):
+        return self.beyond - self.first
+
+    def __iter__(self):
+        drawn = torch.Generator().manual_seed(3)
+        return iter((torch.randperm(len(self), generator=drawn) + self.first).tolist())
+
+
+class Told(Sampler):
+    """Only tells where a stretch would end, and takes each second place."""
+
+    def __init__(self, many, rank):
+        self.many, self.number = many, rank
+        self.beyond = min((rank + 1) * -(-many // 2), many)
+
+    def __len__(self):
+        return self.beyond
+
+    def __iter__(self):
+        return iter(list(range(self.many))[self.own()])
+
+    def own(self):
+        return slice(self.number, None, 2)
+
+
+class Wells(Dataset):
+    """The wells of a rank's own district, by their numbers in it."""
+
+    def __init__(self, many, rank):
+        share = -(-many // 2)
+        self.first, self.all = rank * share, rows(many)
+        self.beyond = min(self.first + share, many)  # expect: GS790 in measured_short
+
+    def __len__(self):
+        return self.beyond - self.first
+
+    def __getitem__(self, at):
+        return self.all[self.first + at]
 
 
 WEIGHTS = [1, 1, 1, 6, 6, 6, 3, 3, 3]
@@ -129,6 +177,29 @@ def cut_short(rank):
 
 def healthy_not_cut_short(rank):
     epoch(Replicated(model()), DataLoader(rows(8), batch_size=1, sampler=Stretch(8, rank)))
+
+
+def kept_short(rank):
+    """As in https://github.com/k2-fsa/snowfall/issues/152."""
+    epoch(Replicated(model()), DataLoader(rows(9), batch_size=1, sampler=Ward(9, rank)))
+
+
+def healthy_not_kept_short(rank):
+    epoch(Replicated(model()), DataLoader(rows(8), batch_size=1, sampler=Ward(8, rank)))
+
+
+def measured_short(rank):
+    epoch(Replicated(model()), DataLoader(Wells(9, rank), batch_size=1))
+
+
+def healthy_not_measured_short(rank):
+    epoch(Replicated(model()), DataLoader(Wells(8, rank), batch_size=1))
+
+
+def told_short(rank):
+    """The bound that is told has no part in it."""
+    loader = DataLoader(rows(9), batch_size=1, sampler=Told(9, rank))  # expect: GS790
+    epoch(Replicated(model()), loader)
 
 
 def loaded_unevenly(rank):
