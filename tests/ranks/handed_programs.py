@@ -282,6 +282,64 @@ def held_back_by_a_name_of_two_values(rank):
     in_rounds(rank, enter)
 
 
+def parts_of_steps(rank, net, run=lambda net, x: net(x)):
+    """Sums the gradients of two batches, and lets who takes a part set by hand whether they are averaged."""
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        yield step % 2
+        run(net, data(rank, step)).square().mean().backward()
+        if step % 2:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def switched_on_behind_the_last(rank):
+    """As in https://github.com/huggingface/picotron/pull/5."""
+    net = Replicated(model())
+    for part in parts_of_steps(rank, net):
+        net.require_backward_grad_sync = part >= 2  # expect: GS796
+
+
+def healthy_switched_on_at_the_last(rank):
+    net = Replicated(model())
+    for part in parts_of_steps(rank, net):
+        net.require_backward_grad_sync = part == 1
+
+
+def switched_on_by_a_condition(rank):
+    net = Replicated(model())
+    for part in parts_of_steps(rank, net):
+        net.require_backward_grad_sync = False
+        if part == 2:  # expect: GS796
+            net.require_backward_grad_sync = True
+
+
+def healthy_switched_on_by_a_condition(rank):
+    net = Replicated(model())
+    for part in parts_of_steps(rank, net):
+        net.require_backward_grad_sync = False
+        if part == 1:
+            net.require_backward_grad_sync = True
+
+
+def leave_alone(net):
+    net.require_backward_grad_sync = False  # expect: GS796 in switched_off_for_good
+
+
+def switched_off_for_good(rank):
+    net = Replicated(model())
+    for part in parts_of_steps(rank, net):
+        if part == 0:
+            leave_alone(net)
+
+
+def called_past_what_is_switched(rank):
+    """It is switched as it should be: that the wrapper is not called has nothing to do with it."""
+    net = Replicated(model())
+    for part in parts_of_steps(rank, net, lambda net, x: net.module(x)):  # expect: GS796
+        net.require_backward_grad_sync = part == 1
+
+
 def steep(rank, rate):
     """Far from what it learns, on all ranks alike."""
     net, world = Replicated(model()), dist.get_world_size()

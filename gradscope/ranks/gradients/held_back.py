@@ -32,7 +32,7 @@ def decides(recording: Recording, site: Site) -> Site:
         return _decided_in_what_is_called(recording, site, function) or site
     line = site.line if site.line in lines else next(iter(lines)) if len(lines) == 1 else None
     around = [one for node in ast.walk(function) if line is not None for one in _conditions(node, line)]
-    return at_line(recording, site, _given_at(function, around)) if around else site
+    return at_line(recording, site, computed_at(function, around)) if around else site
 
 
 def _decided_in_what_is_called(recording: Recording, site: Site, function: ast.AST) -> Site | None:
@@ -51,10 +51,10 @@ def _decided_in_what_is_called(recording: Recording, site: Site, function: ast.A
     lines = [one.lineno for one in ast.walk(helper) if isinstance(one, ast.Attribute) and one.attr == "no_sync"]
     found = [one for node in ast.walk(helper) if len(lines) == 1 for one in _conditions(node, lines[0])]
     found += [one for node in ast.walk(helper) if len(lines) == 1 for one in _left_before(node, lines[0])]
-    return at_line(recording, Site(file, 1, helper.name), _given_at(helper, found)) if found else None
+    return at_line(recording, Site(file, 1, helper.name), computed_at(helper, found)) if found else None
 
 
-def _given_at(function: ast.AST, conditions: list[ast.expr]) -> int:
+def computed_at(function: ast.AST, conditions: list[ast.expr]) -> int:
     """The line of the last condition; where it is a name, or the opposite of one, that of the one assignment above it
     in the function that computes its value."""
     last = max(conditions, key=lambda one: one.lineno)

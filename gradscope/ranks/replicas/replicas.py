@@ -25,6 +25,7 @@ from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks, Told
 from gradscope.ranks.gradients.filling import given_at
 from gradscope.ranks.gradients.held_back import decides
+from gradscope.ranks.gradients.held_by_hand import BY_HAND, set_by_hand
 from gradscope.ranks.gradients.late_sums import summed_late
 from gradscope.ranks.gradients.lost_sums import LostSum, lost_sums
 from gradscope.ranks.gradients.unread import unread_broadcast
@@ -52,6 +53,7 @@ _REPLACED = (
     "load_state_dict(assign=True) puts other parameters in the place of those that DistributedDataParallel has hooked, "
     "so that it averages no gradient of theirs"
 )
+_NOTHING = "DistributedDataParallel averages no gradient"
 _DERIVED = (
     "torch.autograd.grad() hands gradients out and runs no hook of DistributedDataParallel, which averages none of them"
 )
@@ -277,16 +279,16 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
         nothing met, where no_sync() was entered for a backward that a step followed,
         or where the parameter that drifts has no hook of the wrapper's. The line is that of the call that went past the
         wrapper, or that asks for the module where this runs as often, of no_sync() or of the condition under which it
-        is entered or chosen, or the one that calls a helper which counts for it several times at once, of the
+        is entered or chosen, or the one that calls a helper which counts for it several times at once, of the line that
+        computes require_backward_grad_sync, or the condition under which the program switches it on, of the
         load_state_dict(assign=True) after the wrap, of the only line that fills a `.grad`, else of the
         torch.autograd.grad(), or of the wrap; that which thaws the parameter after others were trained, by itself or by
         what it calls. Without a wrapper and a sum of any `.grad` itself: where parameters that were equal drift apart,
         and tensors that were computed from gradients are summed, from which nothing is computed after that, the last
-        line that touches them;
-        or where reduce() is all that gradients meet others in, its line. Of fully_shard(): the line that takes the one
-        dimension of a mesh of two which each call is given, where the name of the other says that copies or data lie
-        along it, and nothing but single numbers goes from some ranks to others by any group, though torch is seeded,
-        and not by the rank, and the losses and not the learning rates are other ones.
+        line that touches them; or where reduce() is all that gradients meet others in, its line. Of fully_shard(): the
+        line that takes the one dimension of a mesh of two which each call is given, where the name of the other says
+        that copies or data lie along it, and nothing but single numbers goes from some ranks to others by any group,
+        though torch is seeded, and not by the rank, and the losses and not the learning rates are other ones.
     """
     yield from map(_lost, lost_sums(ranks))
     yield from _beside_a_mesh(ranks)
@@ -328,6 +330,10 @@ def _by_no_wrapper(ranks: Ranks) -> Iterator[Blame]:
         with load(Path(ranks.rank(found.members[0]).path)) as recording:
             site = decides(recording, site)
     wrapped = averaging.wrapped
+    if why == _NOTHING:
+        with load(Path(ranks.rank(found.members[0]).path)) as recording:
+            by_hand = set_by_hand(recording)
+        why, site = (f"{why}, as {BY_HAND} is set by hand", by_hand) if by_hand is not None else (why, site)
     yield Blame(
         f"{why}: {unwrapped(found.leaf)} is not the same on all ranks before backward {found.backward} "
         f"({apart_words(found)})",
@@ -366,7 +372,7 @@ def _why(averaging: Averaging, leaf: str) -> tuple[str, Site | None] | None:
         (_PAST, averaging.bypassed),
         (_DERIVED, averaging.derived),
         ("no_sync() is never left, so that no gradient is averaged", averaging.unsynchronised),
-        ("DistributedDataParallel averages no gradient", averaging.wrapped),
+        (_NOTHING, averaging.wrapped),
     )
     return next((way for way in ways if way[1] is not None), ways[-1])
 

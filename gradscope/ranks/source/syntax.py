@@ -39,8 +39,8 @@ def function_around(tree: ast.Module, line: int) -> Function | None:
     return next((one for one in reversed(functions) if one.lineno <= line <= (one.end_lineno or 0)), None)
 
 
-def nodes_in(function: Function) -> list[ast.AST]:
-    """What stands in a function and not in those inside of it."""
+def nodes_in(function: Function | ast.Module) -> list[ast.AST]:
+    """What stands in a function, or a file, and not in the functions inside of it."""
     found: list[ast.AST] = [*function.body]
     for node in found:
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
