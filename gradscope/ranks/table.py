@@ -12,6 +12,7 @@ from gradscope.ranks.gradients import (
     clipped,
     nonfinite,
     own_part,
+    sent_choices,
     summed,
     undivided,
     weighed,
@@ -57,6 +58,13 @@ RANK_KINDS = {
         ),
         RankKind("GS780", "own-weights", Severity.WARNING, weighed_apart.weighed_apart),
         RankKind("GS799", "summed-again", Severity.WARNING, summed.summed_again, unless=("GS790", "GS791", "GS793")),
+        RankKind(
+            "GS910",
+            "one-rank-decides",
+            Severity.INFO,
+            sent_choices.one_decides,
+            unless=("GS790", "GS791", "GS793"),
+        ),
         RankKind(
             "GS767",
             "averaged-twice",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from gradscope.functions.source import called_name, names_in
@@ -38,21 +38,24 @@ def sent_check(ranks: Ranks, one: Rank, recording: Recording, backward: int) -> 
     were not finite when the model was given them; None where the rank's own answer is what is sent."""
     for operation in reversed(ways_of(recording).get(backward, [])):
         if operation.name.startswith(_OPERATORS):
-            root = _root(ranks, operation)
-            if root not in (None, one.rank) and _is_of_this_step(recording, operation.stack, backward):
+            root = root_of(ranks, operation)
+            if root not in (None, one.rank) and is_of_this_step(recording, operation.stack, backward, _checked):
                 return None if operation.site is None or root is None else SentCheck(operation.site, root)
     return None
 
 
-def _root(ranks: Ranks, operation: Operation) -> int | None:
+def root_of(ranks: Ranks, operation: Operation) -> int | None:
     """The rank that a line sends from; None where that is not the same each time."""
     same = (each for each in ranks.collectives if (each.operator, each.site) == (operation.name, operation.site))
     roots = {each.peer for each in same}
     return roots.pop() if len(roots) == 1 else None
 
 
-def _is_of_this_step(recording: Recording, stack: Stack, backward: int) -> bool:
-    """Whether what is sent comes of a check of what a backward starts from, or the model is given before it."""
+def is_of_this_step(
+    recording: Recording, stack: Stack, backward: int, asked: Callable[[ast.expr], list[ast.expr]]
+) -> bool:
+    """Whether what is sent is needed, and comes of asking what a backward starts from, or the model is given before it;
+    `asked`: what an expression asks about, if it does."""
     frames = frames_of(recording, stack)
     sent = _sent(frames[0]) if frames else None
     if sent is None or not _is_needed(frames[0], sent):
@@ -63,13 +66,13 @@ def _is_of_this_step(recording: Recording, stack: Stack, backward: int) -> bool:
         passed.append((around, value))
         return value
 
-    if origin(recording, frames, sent, lambda value: bool(_checked(value)), noted) is None:
+    if origin(recording, frames, sent, lambda value: bool(asked(value)), noted) is None:
         return False
     around, value = passed[-1]
     ends = list(_ends(recording, backward))
     return any(
         names & _named_at(recording, end, frame.site, whole)
-        for frame, names in _handed(around, _checked(value))
+        for frame, names in _handed(around, asked(value))
         for end, whole in ends
     )
 
