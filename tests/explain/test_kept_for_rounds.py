@@ -39,7 +39,19 @@ TOLD = {
         ),
         STORE,
     ),
-    "the variable itself goes on": (((MODEL, "guess, charge = model(signal, charge if turn else None)"),), MADE),
+    "the variable itself goes on": (
+        ((MODEL, "guess, charge = model(signal, charge if turn else None)"),),
+        "guess, charge = model(signal, charge if turn",
+    ),
+    "two variables go on": (
+        (
+            (
+                MODEL,
+                "charge, guess = (charge, guess) if turn else (None, 0)\n        guess, charge = model(signal, charge)",
+            ),
+        ),
+        "guess, charge = model(signal, charge)",
+    ),
     "kept in two places": (((STORE, f"self.last = charge\n            {STORE}"),), MADE),
 }
 

@@ -1,4 +1,5 @@
-"""The line that keeps for the next round what a function has made and handed out: a store of states, an attribute.
+"""The line that keeps for the next round what a function has made and handed out: a store of states, an attribute, a
+variable of the loop.
 
 The value is right where it is made; it outlives its round on another line, and should be detached there.
 """
@@ -43,7 +44,9 @@ def kept_for_rounds(case: Case, stack: Stack, backward: Stack) -> Site | None:
     within = next((site for site in user_frames(backward) if syntax(case).loop(site) is not None), None)
     loop = None if within is None else syntax(case).loop(within)
     received = None if within is None or loop is None else _received(case, user_frames(stack), within)
-    if received is None or loop is None or not loop.lineno < received.site.line <= (loop.end_lineno or 0):
+    if received is None and within is not None and loop is not None:
+        return _kept_in_a_round(case, user_frames(stack), within, loop)
+    if received is None or loop is None or not _is_in(loop, received.site):
         return None
     kept = [one for one in received.targets if isinstance(one, (ast.Attribute, ast.Subscript))]
     if kept:
@@ -53,8 +56,44 @@ def kept_for_rounds(case: Case, stack: Stack, backward: Stack) -> Site | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _received(case: Case, frames: list[Site] | tuple[Site, ...], within: Site) -> _Received | None:
+def carried_by_the_loop(case: Case, stack: Stack, backward: Stack) -> tuple[Site, str] | None:
+    """The line by which the loop around a backward takes a value out of functions into a variable that its next round
+    reads, and this variable. None where the loop itself computes it, or where the variable is not clear."""
+    within = next((site for site in user_frames(backward) if syntax(case).loop(site) is not None), None)
+    loop = None if within is None else syntax(case).loop(within)
+    received = None if within is None else _received(case, user_frames(stack), within)
+    if loop is None or received is None or received.is_made_here or not _is_in(loop, received.site):
+        return None
+    carried = [name for name in received.names if _is_carried_by(loop, name)]
+    return (received.site, carried[0]) if len(carried) == 1 else None
+
+
+def _is_in(loop: ast.For | ast.While, site: Site) -> bool:
+    return loop.lineno < site.line <= (loop.end_lineno or 0)
+
+
+def _kept_in_a_round(case: Case, frames: tuple[Site, ...], within: Site, loop: ast.For | ast.While) -> Site | None:
+    """The only line that keeps a value on self in a function which the loop calls in each round, and which was given
+    the value by the functions that return it."""
+    calls = [at for at, site in enumerate(frames) if site.is_in_function_of(within) and _is_in(loop, site)]
+    received = _handed_out(case, frames[: calls[0]]) if calls else None
+    function = None if received is None else syntax(case).function(received.site)
+    if received is None or received.is_made_here or function is None:
+        return None
+    names = followed(function, received.names) - {"self"}
+    later = (one for one in ast.walk(function) if isinstance(one, ast.Assign) and one.lineno > received.site.line)
+    found = {one.lineno for one in later if any(_keeps(value, names) for value in values_on_self(one))}
+    return syntax(case).site(received.site.file, found.pop(), received.site.function) if len(found) == 1 else None
+
+
+def _received(case: Case, frames: tuple[Site, ...], within: Site) -> _Received | None:
     """Follow a value out of the functions that return it, up to the function of a backward."""
+    received = _handed_out(case, frames, within)
+    return received if received is not None and received.site.is_in_function_of(within) else None
+
+
+def _handed_out(case: Case, frames: tuple[Site, ...], within: Site | None = None) -> _Received | None:
+    """Follow a value out of the functions that return it, up to one that does not, or to that of a line."""
     places: Places = None
     for depth, site in enumerate(frames):
         statement = syntax(case).parsed(site.file).whole_statements.get(site.line)
@@ -64,11 +103,10 @@ def _received(case: Case, frames: list[Site] | tuple[Site, ...], within: Site) -
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or function is None:
             return None
         targets = _at(statement.targets[0], places)
-        if site.is_in_function_of(within):
-            return _Received(site, statement, targets, depth == 0)
-        returned = _returned(function, {one.id for one in targets if isinstance(one, ast.Name)})
-        if not returned:
-            return None
+        received = _Received(site, statement, targets, depth == 0)
+        returned = _returned(function, received.names)
+        if not returned or (within is not None and site.is_in_function_of(within)):
+            return received
         places = None if None in returned else frozenset(one for one in returned if one is not None)
     return None
 

@@ -16,7 +16,7 @@ from gradscope.explain.deductions.memory.carried_state import (
 from gradscope.explain.deductions.memory.half_detached import half_detached, sibling_detached
 from gradscope.explain.deductions.memory.inplace_writes import REFUSED, refused, write_of
 from gradscope.explain.deductions.memory.kept_by_a_call import kept_after
-from gradscope.explain.deductions.memory.kept_for_rounds import kept_for_rounds
+from gradscope.explain.deductions.memory.kept_for_rounds import carried_by_the_loop, kept_for_rounds
 from gradscope.explain.deductions.memory.shared_subgraph import SharedSubgraph, kept_its_graph, shared_subgraph
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
@@ -76,7 +76,7 @@ def carried_over(case: Case) -> Iterator[Cause]:
         each round.
     How it is found: both calls stand on the same lines; the nodes of the failed one are compared, by identity, with
         those that the earlier one ran. The line named made the youngest of the nodes that both have, takes it from
-        the function that returns it, keeps it for the next round, or sets it back in place. Where a line between both
+        the functions that return it, keeps it for the next round, or sets it back in place. Where a line between both
         calls detaches one part of a tuple that is carried over, and another part goes on beside it, it is that line.
     """
     for call in case.failed():
@@ -172,6 +172,12 @@ def _edits(case: Case, call: Backward, found: SharedSubgraph, name: str | None) 
         before,
         f"{f'`{built}`' if built else what} is built once, before the loop whose backward runs through it: {again}",
         "build it anew in each round of the loop, or call backward once for all rounds",
+    )
+    line, variable = carried_by_the_loop(case, stack, call.stack) or (None, "")
+    yield (
+        line,
+        f"`{variable}` carries its graph from one round into the next: {again}",
+        f"carry over `{variable}.detach()`, or compute it anew in each round where its gradient is wanted",
     )
     yield received_at(case, stack), message, advice
 

@@ -11,7 +11,7 @@ state = None
 for _ in range(2):
     for chunk in chunks:
         optimizer.zero_grad()
-        out, state = model(chunk, state)
+        out, state = model(chunk, state)  # expect: GS712
         loss = (out - chunk).square().mean()
         loss.backward()  # expect: GS712 second_backward_at
         optimizer.step()

@@ -10,5 +10,5 @@ class Reader(nn.Module):
         self.out = nn.Linear(8, width)
 
     def forward(self, chunk, state):
-        hidden, state = self.recurrent(chunk, state)  # expect: GS712
+        hidden, state = self.recurrent(chunk, state)  # expect: GS712 shared_at
         return self.out(hidden), state
