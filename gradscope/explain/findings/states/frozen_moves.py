@@ -1,13 +1,16 @@
-"""GS708: parameters that were frozen while the program trained, and that the optimizer moves all the same."""
+"""GS708: parameters that the program freezes, or whose gradients it sets to zero, and that the optimizer moves all the
+same."""
 
 from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import partial
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients.frozen_losses import freezing_lines
+from gradscope.explain.deductions.steps.zeroed_by_hand import ZeroedByHand, zeroed_by_hand
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import made_at
 from gradscope.explain.evidence.syntax import syntax
@@ -24,10 +27,11 @@ _FILLS = ("copy_", "add_", "normal_", "fill_")
 
 def frozen_weights_move(case: Case) -> Iterator[Cause]:
     """What it flags: a step that changes parameters which trained before, require no gradient by now, and were given
-    none.
+    none; or parameters whose gradients the program sets to zero before each step.
 
-    Why: an optimizer leaves out what has no .grad, not what requires none. The .grad that a parameter had when it was
-    frozen stays, as old values or as zeros, and momentum and weight decay move the parameter on.
+    Why: an optimizer leaves out what has no .grad, not what requires none or has a .grad of zeros. The .grad that a
+    parameter had when it was frozen stays, as old values or as zeros, and momentum and weight decay move the parameter
+    on.
 
     Wrong:
         for parameter in trunk.parameters():
@@ -44,8 +48,12 @@ def frozen_weights_move(case: Case) -> Iterator[Cause]:
     How it is found: some elements of each parameter before and after the steps that are looked at, on a CPU, and
     whether it requires a gradient then: it did in an earlier one. No backward since the step before has reached it. Of
     an optimizer that was made for a later stage, the line is the one that makes it, if no line of the program gives a
-    .grad values of its own.
+    .grad values of its own. Or a gradient is all zeros just before a step that moves the parameter, and in all later
+    ones that are looked at: a line of the program writes zeros to gradients of its shape, `weight.grad.zero_()`,
+    between the backward and the step, in three steps or more up to the last. Of what the program itself writes to, as
+    to put it back, nothing is said.
     """
+    yield from map(partial(_zeroed, case), zeroed_by_hand(case))
     trained: dict[int, set[str]] = defaultdict(set)
     before: set[str] = set()  # by any optimizer
     said: set[int] = set()
@@ -63,6 +71,20 @@ def frozen_weights_move(case: Case) -> Iterator[Cause]:
         values = [one.name for one in look.parameters if one.state is GradientState.VALUES]
         trained[look.optimizer].update(values)
         before.update(values)
+
+
+def _zeroed(case: Case, found: ZeroedByHand) -> Cause:
+    """What a step moved along a gradient of zeros."""
+    look, made = found.look, made_at(case, found.look.optimizer)
+    whose = "whose gradient is" if len(found.names) == 1 else "whose gradients are"
+    return Cause(
+        f"step {look.count} moves {several(list(found.names))}, {whose} set to zero here: {look.name} goes on by "
+        "momentum or weight decay",
+        found.site,
+        () if made is None else (Related("declared_at", made, "the optimizer"),),
+        tensor=found.names[0],
+        weight=len(found.names),
+    )
 
 
 def _moved(case: Case, look: OptimizerLook, names: list[str], *, of_a_stage: bool) -> Cause:
