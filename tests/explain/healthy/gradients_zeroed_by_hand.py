@@ -86,6 +86,17 @@ def scaled_by_hand(model, step):
         weight.grad.mul_(torch.clamp(1 / norm, max=1.0))
 
 
+def without_infinities(model, step):
+    for weight in model.parameters():
+        weight.grad = torch.where(torch.isfinite(weight.grad), weight.grad, torch.zeros_like(weight.grad))
+
+
+def hooked_without_infinities(model, step):
+    if step == 0:
+        for weight in model.parameters():
+            weight.register_hook(lambda slope: torch.where(slope.isfinite(), slope, torch.zeros_like(slope)))
+
+
 def keeper():
     kept = {}
 
@@ -115,5 +126,9 @@ losses = [
     train(stepped_by_hand, torch.optim.SGD, momentum=0.5),
     train(scaled_by_hand, share=lambda step: 1.0 if step < 12 else 0.0),
     train(hold, after=put_back),
+    train(without_infinities, share=lambda step: 1.0 if step < 12 else 0.0),
+    train(without_infinities, torch.optim.AdamW, share=lambda step: 0.0),
+    train(hooked_without_infinities, share=lambda step: 1.0 if step < 12 else 0.0),
+    train(hooked_without_infinities, torch.optim.AdamW, share=lambda step: 0.0),
 ]
 print(all(loss < 20 for loss in losses))

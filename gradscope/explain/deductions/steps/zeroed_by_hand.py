@@ -1,4 +1,4 @@
-"""The lines of a program that set whole gradients to zero between a backward and the step that goes by them.
+"""The lines of a program that set whole gradients to zero: in a hook, or between a backward and the step behind it.
 
 The surprise: a step does not leave out what has a gradient of zeros. It goes on by what it remembers.
 """
@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, takewhile
 
 from gradscope.explain.deductions.steps.optimizer_parameters import is_updated_by_hand
 from gradscope.explain.evidence.case import Case
@@ -17,14 +18,18 @@ from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_o
 from gradscope.explain.evidence.optimizers import is_clipping
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
+from gradscope.functions.source import called_name
 from gradscope.model.flow import FlowOperation, FlowTensor, GradientState, OptimizerLook
 from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Site
 from gradscope.store.asked import kept
 
 _TIMES = 3  # steps, up to the last one
-_ZEROS, _PRODUCTS, _NEW = ("zero_", "fill_", "_foreach_zero_"), ("mul_", "_foreach_mul_"), ("zeros_like", "zeros")
+_ZEROS, _PRODUCTS, _NEW = ("zero_", "fill_", "_foreach_zero_"), ("mul_", "_foreach_mul_", "mul"), ("zeros_like", "mul")
+_VALUES = GradientState.VALUES
+_OF_LEAVES = ("tensor", "post_accumulate")  # kinds of hooks
 Shape = tuple[int, ...]
+Lines = dict[Site, Counter[Shape]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +46,8 @@ def zeroed_by_hand(case: Case) -> Iterator[ZeroedByHand]:
     some step on until the end of the run."""
     changed = {(one.optimizer, one.count, one.parameter) for one in case.updates() if one.changed}
     said: set[tuple[int, Site]] = set()
-    for look in case.optimizer_looks() if _zeroings(case) else ():
-        if all(one.state is not GradientState.VALUES for one in look.parameters):
+    for look in case.optimizer_looks() if _behind_backwards(case) or _in_hooks(case) else ():
+        if all(one.state is not _VALUES for one in look.parameters):
             continue  # nothing learns: that is no part which is held still
         times, zero = Counter(one.name for one in look.parameters), _since(case, look)
         moved = [one for one in zero if times[one] == 1 and (look.optimizer, look.count, one) in changed]
@@ -76,35 +81,55 @@ def _lines(case: Case, look: OptimizerLook, moved: list[str], zero: dict[str, in
         if tensor is None or is_updated_by_hand(case, tensor):
             continue
         shape = tensor.type.shape
-        enough = (site for site, counts in _zeroings(case).items() if counts[shape] >= shapes[shape])
-        line = next((one for one in enough if _runs_to_the_end(case, look.optimizer, one, zero[name])), None)
+        in_hooks = _in_hooks(case).items() if _is_hooked(case, look, name, zero[name]) else ()
+        lines = (*_behind_backwards(case).items(), *in_hooks)
+        enough = (site for site, counts in lines if counts[shape] >= shapes[shape])
+        line = next((one for one in enough if _holds(case, look.optimizer, one, name, zero[name])), None)
         if line is not None:
             found[line].append(name)
     return found
 
 
-def _runs_to_the_end(case: Case, optimizer: int, site: Site, first: int) -> bool:
-    """Whether a line runs before each step of an optimizer from a backward on, and there are several."""
+def _is_hooked(case: Case, look: OptimizerLook, name: str, backward: int) -> bool:
+    """Whether a parameter has a hook in a backward whose line gives none to parameters that learn: what every gradient
+    goes through, as to take infinities out, holds nothing still."""
+    learn = {one.name for one in look.parameters if one.state is _VALUES}
+    hooks = [one for one in case.hooks_at(backward) if one.kind in _OF_LEAVES]
+    others = {one.site for one in hooks if one.on in learn}
+    return any(one.on == name and one.site not in others for one in hooks)
+
+
+def _holds(case: Case, optimizer: int, site: Site, name: str, first: int) -> bool:
+    """Whether a line runs before each of several steps of an optimizer from a backward on, and ran before none that had
+    a gradient of a parameter."""
+    before = (look for look in case.optimizer_looks() if look.optimizer == optimizer and look.backward is not None)
+    learned = [
+        look.backward for look in before if any((one.name, one.state) == (name, _VALUES) for one in look.parameters)
+    ]
     calls = [
         next((one.backward.number for one in reversed(window) if one.backward is not None), None)
         for timeline in timelines(case)
         for window in timeline.windows(optimizer, first=True)
     ]
     late = [one for one in calls if one is not None and one >= first]
-    return None not in calls and len(late) >= _TIMES and all(site in _zeroed_behind(case, one) for one in late)
+    if None in calls or len(late) < _TIMES or any(site in _lines_at(case, one) for one in learned if one is not None):
+        return False
+    return all(site in _lines_at(case, one) for one in late)
 
 
-def _zeroed_behind(case: Case, backward: int) -> frozenset[Site]:
-    """The lines that zero something in place between a backward and the step or backward that comes next."""
-    starts, found = _starts(case), set[Site]()
+def _lines_at(case: Case, backward: int) -> set[Site]:
+    """The lines that zero something in a backward, or between it and the step or backward that comes next."""
+    starts = _starts(case)
     at = bisect_right(starts, case.backwards_by_number()[backward].started)
-    if at < len(starts):
-        for operation in _outside(case)[at]:
-            if runs_optimizer(operation):
-                break
-            if operation.site is not None and _is_zeroing(operation):
-                found.add(operation.site)
-    return frozenset(found)
+    behind = takewhile(lambda one: not runs_optimizer(one), _outside(case)[at] if at < len(starts) else ())
+    ran = chain(_inside(case).get(backward, ()), behind)
+    return {one.site for one in ran if one.site is not None and _is_zeroing(one)}
+
+
+@kept
+def _inside(case: Case) -> dict[int, tuple[Operation, ...]]:
+    """The operators of backward calls, by number."""
+    return {block.backward: block.operations for block in case.blocks() if block.backward is not None}
 
 
 @kept
@@ -119,9 +144,9 @@ def _starts(case: Case) -> tuple[float, ...]:
 
 
 @kept
-def _zeroings(case: Case) -> dict[Site, Counter[Shape]]:
+def _behind_backwards(case: Case) -> Lines:
     """The lines that set gradients to zero behind a backward and before a step: how many of a shape, at most."""
-    flow, gradients, places = dataflow(case), set[int](), dict[Site, Counter[Shape]]()
+    flow, gradients, places = dataflow(case), set[int](), Lines()
     now: dict[Site, Counter[Shape]] = defaultdict(Counter)
     is_open = False  # behind a backward, and before a step
     for operation in flow.operations:
@@ -131,10 +156,35 @@ def _zeroings(case: Case) -> dict[Site, Counter[Shape]]:
         elif is_optimizer(operation):
             is_open = False
         elif is_open and operation.site is not None and _is_zeroing(operation.operation):
-            for tensor in _zeroed(case, flow, operation, gradients):
+            for tensor in _given(case, flow, operation, operation.site, gradients):
                 now[operation.site][tensor.type.shape] += 1
             if now[operation.site]:
                 places[operation.site] = places.get(operation.site, Counter()) | now[operation.site]
+    return places
+
+
+def _given(
+    case: Case, flow: RecordedDataflow, operation: FlowOperation, site: Site, gradients: set[int]
+) -> list[FlowTensor]:
+    """The gradients that an operator sets to zero: it writes them, or makes what its line gives to a .grad."""
+    statement = syntax(case).statement(site)
+    if base_name(operation.operation.name) in _NEW and not _is_given(statement):
+        return []
+    zeroed = _zeroed(flow, operation, statement)
+    return zeroed if _is_given(statement) else [one for one in zeroed if one.storage in gradients]
+
+
+@kept
+def _in_hooks(case: Case) -> Lines:
+    """The lines of hooks that make zeros: how many of a shape, in a backward, at most."""
+    flow, calls, places = dataflow(case), {call.site for call in case.backwards()}, Lines()
+    now: dict[tuple[int, Site], Counter[Shape]] = defaultdict(Counter)
+    for operation in flow.operations:
+        backward, site = operation.backward, operation.site
+        if backward is not None and site is not None and site not in calls and _is_zeroing(operation.operation):
+            shapes = [tensor.type.shape for tensor in _zeroed(flow, operation, syntax(case).statement(site))]
+            now[backward, site].update(shapes)
+            places[site] = places.get(site, Counter()) | now[backward, site]
     return places
 
 
@@ -143,17 +193,15 @@ def _is_zeroing(operation: Operation) -> bool:
     return base in (*_ZEROS, *_PRODUCTS, *_NEW) and not is_clipping(operation.stack)
 
 
-def _zeroed(case: Case, flow: RecordedDataflow, operation: FlowOperation, gradients: set[int]) -> list[FlowTensor]:
-    """The gradients that an operator sets to zero: it writes them, or makes what its line gives to a .grad."""
-    base, statement = base_name(operation.operation.name), None
-    if operation.site is not None:
-        statement = syntax(case).statement(operation.site)
-    if base in _NEW:
-        return _made(flow, operation) if _is_given(statement) else []
+def _zeroed(flow: RecordedDataflow, operation: FlowOperation, statement: ast.stmt | None) -> list[FlowTensor]:
+    """What is zeros behind an operator: what it makes, or writes, if it is no product with another factor."""
+    base = base_name(operation.operation.name)
     if base in _PRODUCTS and not _names_zero(statement):
         return []
-    read = [flow.tensors[one.tensor] for one in operation.reads if one.tensor in flow.tensors]
-    return [one for one in read if one.storage in gradients]  # which operators on lists write, and do not make
+    if base in _NEW:
+        return _made(flow, operation)
+    # operators on lists write what they read, and do not make it
+    return [flow.tensors[one.tensor] for one in operation.reads if one.tensor in flow.tensors]
 
 
 def _made(flow: RecordedDataflow, operation: FlowOperation) -> list[FlowTensor]:
@@ -161,9 +209,11 @@ def _made(flow: RecordedDataflow, operation: FlowOperation) -> list[FlowTensor]:
 
 
 def _is_given(statement: ast.stmt | None) -> bool:
-    """`weight.grad = torch.zeros_like(weight)`"""
+    """`weight.grad = torch.zeros_like(weight)`, `weight.grad = 0 * weight.grad`: that alone."""
     targets = statement.targets if isinstance(statement, ast.Assign) else ()
-    return any(isinstance(one, ast.Attribute) and one.attr == "grad" for one in targets)
+    value = statement.value if isinstance(statement, ast.Assign) else None
+    alone = isinstance(value, ast.BinOp) or (isinstance(value, ast.Call) and called_name(value) in (*_NEW, *_PRODUCTS))
+    return alone and any(isinstance(one, ast.Attribute) and one.attr == "grad" for one in targets)
 
 
 def _names_zero(statement: ast.stmt | None) -> bool:

@@ -49,9 +49,9 @@ def frozen_weights_move(case: Case) -> Iterator[Cause]:
     whether it requires a gradient then: it did in an earlier one. No backward since the step before has reached it. Of
     an optimizer that was made for a later stage, the line is the one that makes it, if no line of the program gives a
     .grad values of its own. Or a gradient is all zeros just before a step that moves the parameter, and in all later
-    ones that are looked at: a line of the program writes zeros to gradients of its shape, `weight.grad.zero_()`,
-    between the backward and the step, in three steps or more up to the last. Of what the program itself writes to, as
-    to put it back, nothing is said.
+    ones that are looked at: a line of the program, `weight.grad.zero_()`, writes zeros to gradients of its shape
+    between the backward and the step, or in a hook on it, in three steps or more up to the last, and in none in which
+    it learned. Of what the program itself writes to, as to put it back, nothing is said.
     """
     yield from map(partial(_zeroed, case), zeroed_by_hand(case))
     trained: dict[int, set[str]] = defaultdict(set)
