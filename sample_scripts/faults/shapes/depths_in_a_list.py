@@ -10,9 +10,9 @@ from torch import nn
 class Perceptron(nn.Module):
     def __init__(self, sizes):
         super().__init__()
-        self.layers = []
+        self.layers = []  # expect: GS863
         for inputs, outputs in pairwise(sizes):
-            self.layers.append(nn.Linear(inputs, outputs))  # expect: GS863
+            self.layers.append(nn.Linear(inputs, outputs))
 
     def forward(self, x):
         for layer in self.layers[:-1]:
