@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradscope.explain.deductions.memory.given_containers import keeps_plainly
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.source_lines import class_around
 from gradscope.explain.evidence.syntax import syntax
@@ -30,6 +31,19 @@ def container_around(case: Case, stack: Stack) -> Site | None:
         kept = kept or (None if statement is None else _put_later(syntax(case).function(site), statement))
         if kept is not None:
             return syntax(case).site(site.file, kept.lineno, site.function)
+        taken = None if statement is None else _taken(case, site, statement)
+        if taken is not None:
+            return taken
+    return None
+
+
+def _taken(case: Case, site: Site, statement: ast.stmt) -> Site | None:
+    """Where a module that is given what a statement makes, by it or a later one of its function, keeps it plainly."""
+    name, function = _gathered_in(statement), syntax(case).function(site)
+    for call in ast.walk(function if name and function is not None else statement):
+        taken = keeps_plainly(case, call, name) if isinstance(call, ast.Call) else None
+        if taken is not None:
+            return taken
     return None
 
 

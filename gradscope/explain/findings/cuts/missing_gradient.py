@@ -21,6 +21,7 @@ from gradscope.explain.deductions.lines.graph_cuts import (
     birth,
     over_learned,
 )
+from gradscope.explain.deductions.memory.given_containers import is_given
 from gradscope.explain.deductions.memory.plain_containers import container_around, made_plain_at
 from gradscope.explain.deductions.steps.optimizer_parameters import NAMELESS, optimizer_parameters
 from gradscope.explain.evidence.case import Case
@@ -29,7 +30,7 @@ from gradscope.explain.evidence.words import be, several
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation, FlowTensor
 from gradscope.model.operation import Operation
-from gradscope.model.site import Site, user_site
+from gradscope.model.site import Site, user_frames, user_site
 
 REASONS = {
     Reason.GRADIENTS_OFF: "gradients were off when {operator} ran, so its result has no graph",
@@ -223,8 +224,8 @@ def not_held(case: Case) -> Iterator[Cause]:
     How it is found:
         A backward reached the parameter, no optimizer that stepped holds it, nothing else wrote to it, and it has no
         name in any module; or an operator under torch.func.grad and functional_call read such a one. The line is the
-        one that makes the plain container of an object in which it is kept, else the one that puts it in, else the one
-        that made it.
+        one that makes the plain container of an object in which it is kept, or keeps the one that a module's __init__
+        is given, else the one that puts it in, else the one that made it.
     """
     held = optimizer_parameters(case)
     for failure in case.failures():
@@ -249,6 +250,10 @@ def _in_container(case: Case, cause: Cause, parameters: list[FlowTensor]) -> Cau
     """The same at the line that makes the plain container, where there is one beside that which puts them into it."""
     made = None if cause.site is None else made_plain_at(case, cause.site)
     place = (Related("retained_at", cause.site, "puts them in"),) if made is not None else ()
+    if cause.site is not None and is_given(case, cause.site):
+        frames = user_frames(birth(case, parameters[0].number))
+        handed = next((one for one in frames if container_around(case, (one,)) == cause.site), None)
+        place = (Related("made_at", handed, "made and handed over"),) if handed is not None else ()
     name = parameters[0].leaf or "parameter"
     return replace(cause, site=made or cause.site, related=place, tensor=name, weight=len(parameters))
 
@@ -328,6 +333,7 @@ def dropped(case: Case) -> Iterator[Cause]:
 
 def _made_here(case: Case, site: Site | None, parameters: list[FlowTensor]) -> str:
     where = "made here" if site is None or made_plain_at(case, site) is None else "put into this"
+    where = "kept here in a plain list" if site is not None and is_given(case, site) else where
     return f"1 parameter {where} gets" if len(parameters) == 1 else f"{len(parameters)} parameters {where} get"
 
 
