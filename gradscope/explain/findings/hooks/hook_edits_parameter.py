@@ -17,6 +17,7 @@ from gradscope.explain.deductions.gradients.hook_calls import (
     ran_in,
     tensors_by_number,
 )
+from gradscope.explain.deductions.lines.said_to_limit import says_it_limits, stands_among_limits
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import is_in_step
@@ -29,6 +30,7 @@ from gradscope.model.site import Origin, Site
 _KIND = "post_accumulate"
 _RETURNED = "post accumulate grad hooks should return None"
 _SCALES = ("div_", "mul_")
+_LIMITS = (*_SCALES, "clamp_", "clamp_min_", "clamp_max_", "clip_", "nan_to_num_", "copy_")
 _DECAYS = re.compile(r"decay|\bwd\b", re.IGNORECASE)
 
 
@@ -51,13 +53,16 @@ def hook_edits_parameter(case: Case) -> Iterator[Cause]:
         another.
     How it is found: an operator that ran in the hook wrote to the parameter, and none of that call read the gradient or
         another tensor of the program's, as an update does. Where the function does not call its argument a gradient,
-        it is a warning, and told only of a parameter that an optimizer steps and the hook divides or multiplies.
+        it is a warning, and told only of a parameter that an optimizer steps and the hook divides or multiplies, or
+        limits where the function is called, or described, as one that limits gradients. Where only what stands around
+        it is called so, as limit_gradients(), it is a hint.
     """
     said: dict[Site | None, tuple[Cause, list[str]]] = {}
     for call in _calls(case):
         write = None if _is_an_update(case, call) else next(_writes(case, call), None)
-        if write is not None and (_says_gradient(case, call, write) or _scales(case, call, write)):
-            leaves = said.setdefault(write.site, (_edits(case, call, write), []))[1]
+        severity = None if write is None else _severity(case, call, write)
+        if write is not None and severity is not None:
+            leaves = said.setdefault(write.site, (_edits(call, write, severity), []))[1]
             leaves.extend({call.leaf}.difference(leaves))
     for cause, leaves in said.values():
         yield replace(cause, message=cause.message.format(parameters=several(leaves)), weight=len(leaves))
@@ -78,15 +83,24 @@ def _returns(case: Case) -> Iterator[Cause]:
             )
 
 
-def _edits(case: Case, call: HookCall, write: Operation) -> Cause:
-    says_gradient = _says_gradient(case, call, write)
+def _severity(case: Case, call: HookCall, write: Operation) -> Severity | None:
+    """How sure it is that a write was meant for the gradient; None where it may be meant for the parameter."""
+    if _says_gradient(case, call, write):
+        return Severity.ERROR
+    if _scales(case, call, write) or (_limits(case, call, write) and _is_said_to_limit(case, write)):
+        return Severity.WARNING
+    hinted = write.site is not None and stands_among_limits(case, write.site, call.hook.site)
+    return Severity.INFO if hinted and _limits(case, call, write) else None
+
+
+def _edits(call: HookCall, write: Operation, severity: Severity) -> Cause:
     return Cause(
         f"the hook {call.hook.name} gets a parameter itself ({{parameters}}), not its gradient, and edits it: "
         f"{base_name(write.name)} changes the weights",
         write.site,
         (Related("registered_at", call.hook.site, f"on {call.hook.on}"),),
-        severity=None if says_gradient else Severity.WARNING,
-        certain=says_gradient and bool(call.flow),
+        severity=severity,
+        certain=severity is Severity.ERROR and bool(call.flow),
         node=call.node,
         op=write.name,
         tensor=call.leaf,
@@ -147,10 +161,23 @@ def _writes(case: Case, call: HookCall) -> Iterator[Operation]:
 
 def _scales(case: Case, call: HookCall, write: Operation) -> bool:
     """Whether a write does what is done to gradients and hardly to weights; not so a weight decay."""
-    held = {parameter.name for look in case.optimizer_looks() for parameter in look.parameters}
     text = write.site.source if write.site is not None else None
     by_a_number = any(one.operation is write and len(one.reads) == 1 for one in call.flow)
-    return by_a_number and base_name(write.name) in _SCALES and call.leaf in held and not _DECAYS.search(text or "")
+    is_scaled = by_a_number and base_name(write.name) in _SCALES and _is_stepped(case, call)
+    return is_scaled and not _DECAYS.search(text or "")
+
+
+def _limits(case: Case, call: HookCall, write: Operation) -> bool:
+    """Whether a write does what is done to limit gradients, and to weights as well."""
+    return base_name(write.name) in _LIMITS and bool(call.flow) and _is_stepped(case, call)
+
+
+def _is_stepped(case: Case, call: HookCall) -> bool:
+    return call.leaf in {parameter.name for look in case.optimizer_looks() for parameter in look.parameters}
+
+
+def _is_said_to_limit(case: Case, write: Operation) -> bool:
+    return write.site is not None and says_it_limits(case, write.site)
 
 
 def _asks_for_gradient(case: Case, operation: Operation) -> bool:
