@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients.paired_samples import paired_samples
 from gradscope.explain.deductions.gradients.summed_up import is_summed_up
+from gradscope.explain.deductions.gradients.widened_targets import WidenedTarget, widened_targets
 from gradscope.explain.deductions.lines.handed_operands import handed_at
 from gradscope.explain.deductions.lines.module_builds import chosen_at
 from gradscope.explain.deductions.numbers.doubled_activations import Row, doubled
@@ -21,7 +22,7 @@ from gradscope.explain.evidence.timeline import timelines
 from gradscope.explain.findings.objectives.divergences import negative_divergence
 from gradscope.explain.findings.objectives.squeezed_again import squeezed_again
 from gradscope.functions.source import last_name
-from gradscope.model.finding import Related
+from gradscope.model.finding import Related, Severity
 from gradscope.model.flow import FlowOperation, Read
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.notice import TWO_AHEAD
@@ -140,6 +141,8 @@ def broadcast_loss(case: Case) -> Iterator[Cause]:
     is one number: it is the product of two sums, so that no weight belongs to a sample. Or a distribution of torch's,
     or a difference, makes a square of data and of what was computed of as many samples, and all that becomes of the
     pairs is their sum. The line is the call that gave a function of the program both, where it takes them as they are.
+    Or a loss of torch's expands a column of predictions to targets with more columns: a hint, unless these are as wide
+    as the log_prob() of each part of a sample, which has met a column on its way to them; the line is then that one.
     """
     flow = dataflow(case)
     told = set()
@@ -160,6 +163,27 @@ def broadcast_loss(case: Case) -> Iterator[Cause]:
             told.add(pairs.operation.site)
             message = f"{pairs.shapes}: each sample is compared with the predictions for all"
             yield _told(case, message, pairs.operation)
+    for one in widened_targets(flow):
+        place = one.density or one.operation.site
+        if place not in told and one.operation.site not in told:
+            told.update((place, one.operation.site))
+            yield _widened(case, one)
+
+
+def _widened(case: Case, found: WidenedTarget) -> Cause:
+    """The line whose density is not summed over the parts of a sample; else that of the loss, as a hint."""
+    if found.density is None:
+        message = f"{found.shapes}: each prediction is compared with {found.targets[1]} targets, and learns their mean"
+        return replace(_told(case, message, found.operation), severity=Severity.INFO, certain=False)
+    return Cause(
+        f"this gives a density for each of {found.targets[1]} parts of a sample, and is not summed over them: a column "
+        f"that it meets is broadcast, and a loss compares {found.shapes}",
+        found.density,
+        (Related("computed_at", found.operation.site, "the loss"),),
+        certain=False,
+        advice="Sum it over the parts, log_prob(x).sum(-1, keepdim=True), or take Independent(distribution, 1).",
+        op=found.operation.operation.name,
+    )
 
 
 def _told(case: Case, message: str, operation: FlowOperation) -> Cause:
