@@ -41,7 +41,27 @@ SLICED = (
 SPLIT = ((LOOP, "for a, b in zip(x.split(12), y.split(12)):"), ("x[chosen]", "a"), ("y[chosen]", "b"))
 ALL = (("x[chosen]", "x"), ("y[chosen]", "y"))
 ONE_STEP = PASS.split("\n", 1)[1].replace("        ", "    ").replace("[chosen]", "")
+LISTED = "batches = [(fields[i::5].clone(), harvest[i::5].clone()) for i in range(5)]\n"
+LIST = (
+    ("for epoch", LISTED + "for epoch"),
+    (LOOP, "for first, (a, b) in enumerate(batches):"),
+    ("x[chosen]", "a"),
+    ("y[chosen]", "b"),
+)
+HELPER = (
+    f"def one_pass(tasks):\n{MADE}    for a, b in tasks:\n        loss = deviation(model(a), b)\n"
+    "        optimizer.zero_grad()\n        loss.backward()\n        optimizer.step()\n"
+)
+TRAINED = (
+    (MADE, ""),
+    ("for epoch", HELPER + LISTED + "for epoch"),
+    (PASS, "    one_pass(batches)\n"),
+    (SHOWN, ""),
+)
+AGAIN = (("for first, (a, b) in enumerate(batches):", "for a, b in [one for _ in range(3) for one in batches]:"),)
 TOLD = {
+    "a list": LIST,
+    "a list that a function is given": TRAINED,
     "Adam": (),
     "momentum": (("Adam(parameters, lr=0.01)", "SGD(parameters, lr=0.01, momentum=0.9)"),),
     "the last batch is smaller": ((LOOP, "for chosen in torch.randperm(len(x)).split(14):"),),
@@ -69,7 +89,12 @@ MIXED = "(harvest + model(x).detach()) / 2"
 OWN = "own = (fields[:, 0] > 0) == (epoch % 2 == 0)\n    x, y = fields[own], harvest[own]\n"
 SAMPLE = (TAKEN, "x, y = fields[epoch : epoch + 1], harvest[epoch : epoch + 1]\n")
 STEPS = (LOOP, "for _ in range(5):")
+GROWS = ("    print(loss.item())", "    batches[0] = (fields, harvest)")
 SILENT = {
+    "a list of a round": (*LIST, (f"{LISTED}for epoch", "for epoch"), (TAKEN, f"{TAKEN}    {LISTED}")),
+    "a list that changes": (*LIST, GROWS),
+    "a list several times": (*LIST, *AGAIN),
+    "a list a function is given in a round": (*TRAINED, (LISTED, ""), (TAKEN, f"{TAKEN}    {LISTED}")),
     "made once": ((MADE, ""), ("for epoch", MADE.strip() + "\nfor epoch")),
     "another rate": (("lr=0.01", "lr=0.01 / (1 + epoch)"),),
     "no state": (("Adam(parameters, lr=0.01)", "SGD(parameters, lr=0.01)"),),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.lines.settings import argument, calls_at
+from gradscope.explain.deductions.steps.kept_batches import goes_through_one_list
 from gradscope.explain.deductions.steps.passes_over_data import are_passes
 from gradscope.explain.deductions.steps.remade_optimizers import Remade, remade_optimizers
 from gradscope.explain.evidence.case import Case
@@ -45,11 +46,12 @@ def made_anew(case: Case) -> Iterator[Cause]:
     How it is found: one line in a loop that counts makes three optimizers or more of one class with a state, each of
     which steps before the next is made. They hold the same parameters at the same learning rates, no others step
     these, and between them nothing is loaded, frozen, scheduled or written to the parameters. Each steps once, or goes
-    once through the same data, as the operators of the first steps tell. A hint.
+    once through the same data, as the operators of the first steps tell; or through a list of batches that is made
+    before the loop, as the source does. A hint.
     """
     for remade in remade_optimizers(case):
         own = user_frames(remade.stack)
-        if own and _averages(case, remade, own[0]) and _trains_on(case, remade):
+        if own and _averages(case, remade, own[0]) and _trains_on(case, remade, own):
             loop = _loop(case, own)
             if loop is not None:
                 yield Cause(
@@ -70,9 +72,12 @@ def _averages(case: Case, remade: Remade, made: Site) -> bool:
     return momentum is not None and not (isinstance(momentum, ast.Constant) and not momentum.value)
 
 
-def _trains_on(case: Case, remade: Remade) -> bool:
+def _trains_on(case: Case, remade: Remade, own: Stack) -> bool:
     """Whether each optimizer steps once, or all go through the same data, once each."""
-    return all(one.steps == 1 for one in remade.rounds) or are_passes(case, remade.rounds)
+    if all(one.steps == 1 for one in remade.rounds) or are_passes(case, remade.rounds):
+        return True
+    alike = len({(one.steps, len(one.backwards)) for one in remade.rounds}) == 1
+    return alike and goes_through_one_list(case, own)
 
 
 def _loop(case: Case, own: Stack) -> Site | None:
