@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, Way, dataflow, leaves_torch
@@ -27,18 +27,50 @@ _NUMBERS = ("item", "float", "tolist")
 
 
 def number_before(case: Case, way: Way, cut: Cut) -> int | Cut | None:
-    """Where a parameter's values become a number that is added to a loss whose backward ran before a cut: the cut can
-    not be why no gradient came from that loss. The operator that hands the number out, or the cut on its line."""
+    """Where a parameter's values become a number that is added to a loss, for which a cut can not be why no gradient
+    came: the backward ran before it, or the cut leads to losses of other optimizers alone.
+
+    The operator that hands the number out, or the cut on its line.
+    """
     flow = dataflow(case)
     terms = terms_as_numbers(case, detached=True)
     line = flow.operations[cut.operation].site
     first = min(one.operation for one in way.cuts if flow.operations[one.operation].site == line)
     cuts = {one.operation: one for one in way.cuts if flow.operations[one.operation].site in terms}
     left = [at for at in way.operations if leaves_torch(flow.operations[at]) and flow.operations[at].site in terms]
-    number = min([*cuts, *left], default=first)
-    if not any(one.backward is not None for one in flow.operations[number:first]):
+    number = min([*cuts, *left], default=None)
+    if number is None:
         return None
-    return cuts.get(number, number)
+    ran_before = any(one.backward is not None for one in flow.operations[number:first])
+    return cuts.get(number, number) if ran_before or _are_of_others(case, way, terms) else None
+
+
+def _are_of_others(case: Case, way: Way, numbers: Container[Site | None]) -> bool:
+    """Whether what is cut off, but for numbers, goes into losses that train other optimizers' parameters alone."""
+    flow = dataflow(case)
+    apart = _apart(case, way)
+    rest = {root.backward for root in flow.roots} - apart
+    useful = flow.since(0, rest).useful if apart else flow.useful
+    return not any(one.made in useful for one in way.cuts if flow.operations[one.operation].site not in numbers)
+
+
+def _apart(case: Case, way: Way) -> set[int]:
+    """The backward calls that reach what other optimizers hold, and nothing of the one that holds a parameter.
+
+    One whose leaves were not looked at does as all those of its line.
+    """
+    looks = [(look.optimizer, {one.tensor for one in look.parameters}) for look in case.optimizer_looks()]
+    own = {optimizer for optimizer, held in looks if held & way.live}
+    mine = {one for optimizer, held in looks if optimizer in own for one in held}
+    others = {one for optimizer, held in looks if optimizer not in own for one in held} - mine
+    reached: dict[int, set[int]] = {}
+    for leaf in case.leaf_gradients():
+        reached.setdefault(leaf.backward, set()).add(leaf.tensor)
+    apart = {at for at, leaves in reached.items() if leaves & others and not leaves & mine}
+    calls = case.backwards()
+    lines = {call.site for call in calls if call.number in apart}
+    lines -= {call.site for call in calls if call.number in reached and call.number not in apart}
+    return apart | {call.number for call in calls if call.site in lines and call.number not in reached}
 
 
 def terms_as_numbers(case: Case, detached: bool = False) -> dict[Site, Site]:
