@@ -17,6 +17,7 @@ SILENT = {
     "GS749": ("searches_that_move_once.py",),
     "GS717": ("both_directions_read_to_their_ends.py",),
     "GS807": ("probabilities_made_sharper.py",),
+    "GS817": ("adapters_sorted_out_of_a_model.py", "ends_sorted_by_where_they_lie.py"),
     "GS812": ("encoder_that_keeps_its_mode.py",),
     "GS809": ("warmup_cosine.py", "drops_early_on_purpose.py"),
     "GS883": ("densities_of_both_signs.py", "choice_that_stays_spread.py"),

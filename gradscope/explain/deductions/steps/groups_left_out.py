@@ -53,7 +53,7 @@ def groups_left_out(case: Case, unheld: Iterable[str], held: Iterable[str]) -> I
     """
     missing, given = tuple(unheld), {part for leaf in held for part in _parts(leaf)}
     known = given - {part for leaf in missing for part in _parts(leaf)}
-    for file, scope in _scopes(case):
+    for file, scope in scopes(case):
         for lost in _lost(scope):
             words = _words(scope, lost.statements)
             leaves = tuple(leaf for leaf in missing if words & (_parts(leaf) - given))
@@ -67,7 +67,7 @@ def _parts(leaf: str) -> set[str]:
     return {part for part in leaf.split(".") if not part.isdigit()} - _OF_ALL_LAYERS
 
 
-def _scopes(case: Case) -> Iterator[tuple[str, Scope]]:
+def scopes(case: Case) -> Iterator[tuple[str, Scope]]:
     """The functions around the lines that made optimizers, and those of the same file that they call by name.
 
     Of a program of one file its own lines as well: what lies there may be read by whoever imports it.

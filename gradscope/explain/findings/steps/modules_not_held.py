@@ -12,6 +12,7 @@ from gradscope.explain.deductions.memory.plain_containers import container_aroun
 from gradscope.explain.deductions.steps.children_left_out import child_left_out, is_between
 from gradscope.explain.deductions.steps.groups_left_out import groups_left_out
 from gradscope.explain.deductions.steps.optimizer_parameters import optimizer_parameters
+from gradscope.explain.deductions.steps.sorting_chains import fallen_through
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.optimizers import made_at
@@ -49,14 +50,16 @@ def module_not_held(case: Case) -> Iterator[Cause]:
     holds. Or the function that makes the optimizer writes down a group of them (`{"params": ...}`) which nothing reads:
     under a name that is never used but to edit it, or that is set anew before. Or the parts of one model are written
     down one by one, `model.encoder.parameters()`, all but one: what was computed by the others goes through it on to
-    others, and the program does not speak of it. A hint: a network that is left as it is on purpose looks the same.
+    others, and the program does not speak of it. Or a loop over named_parameters() sorts them
+    into groups by if and elif, without an else, and no test takes a few small ones whose kind none of the others has. A
+    hint: a network that is left as it is on purpose looks the same.
     """
     found = optimizer_parameters(case)
     reached: dict[int, set[int]] = defaultdict(set)
     for leaf in case.leaf_gradients():
         reached[leaf.tensor].add(leaf.backward)
     asked = {one.number: one for one in found.named if len(reached[one.number]) >= _TIMES}
-    lost = list(_lost_groups(case, found.held, asked))
+    lost = [*_lost_groups(case, found.held, asked), *_sorted_out(case, found.held, asked)]
     yield from lost
     if asked and not lost:
         places = _places(dataflow(case), found.held, asked)
@@ -104,6 +107,20 @@ def _lost_groups(case: Case, held: frozenset[int], asked: dict[int, FlowTensor])
             advice="add the group to the list that the optimizer is given",
             tensor=group.leaves[0],
             weight=len(group.leaves),
+        )
+
+
+def _sorted_out(case: Case, held: frozenset[int], asked: dict[int, FlowTensor]) -> Iterator[Cause]:
+    tensors = dataflow(case).tensors
+    for found in fallen_through(case, asked.values(), (tensors[one] for one in held if one in tensors)):
+        made = _optimizer(case, frozenset(one.number for one in asked.values() if one.leaf in found.leaves))
+        yield Cause(
+            f"no optimizer was given {several(found.leaves)}: no test of this loop takes them, and it has no else",
+            found.site,
+            (Related("declared_at", made, "the optimizer"),) if made is not None else (),
+            advice="make the last test an else, or give them a group of their own",
+            tensor=found.leaves[0],
+            weight=len(found.leaves),
         )
 
 
