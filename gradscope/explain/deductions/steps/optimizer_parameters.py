@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import PurePath
 
@@ -62,8 +62,20 @@ def optimizer_parameters(case: Case) -> OptimizerParameters:
     others = (flow.tensors[one] for one in reached if one in flow.tensors and one not in held)
     unread = frozenset(one for one in held if not flow.is_used(one))
     trained = (one for one in others if one.parameter and not is_updated_by_hand(case, one))
-    own = tuple(one for one in trained if not _is_put_together(case, one))
+    own = tuple(_as_named_in_graphs(case, one) for one in trained if not _is_put_together(case, one))
     return OptimizerParameters(held, own, unread, not idle_optimizers(case))
+
+
+def _as_named_in_graphs(case: Case, tensor: FlowTensor) -> FlowTensor:
+    """With the name that a graph gives it. Its own is that of the step that made it, which a model that first runs in a
+    later one has not named yet."""
+    if tensor.leaf not in (None, NAMELESS):
+        return tensor
+    sizes = case.graph_sizes()
+    seen = (one for one in case.leaf_gradients() if one.tensor == tensor.number and one.backward in sizes)
+    first = next(seen, None)
+    nodes = () if first is None else case.graph(first.backward).nodes
+    return replace(tensor, leaf=next((one.leaf for one in nodes if first and one.id == first.node), tensor.leaf))
 
 
 def _is_put_together(case: Case, tensor: FlowTensor) -> bool:
