@@ -27,6 +27,7 @@ from gradscope.ranks.replicas.overwritten import overwritten
 from gradscope.ranks.replicas.own_statistics import own_statistics
 from gradscope.ranks.source.buffer_writes import written_with
 from gradscope.ranks.source.parting_writes import parted_at
+from gradscope.ranks.source.sent_buffers import sends_buffers
 from gradscope.store.reader import load
 
 
@@ -62,11 +63,13 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         gives another name to what is put in. Of running statistics: weights are the same on all ranks and the buffers
         on none at any look, and in two of the first steps at least a line writes them, samples without a gradient,
         from which a tensor made of them was taken, are divided by another, and a layer reads that; nothing that is sent
-        is made of them or goes into them, nor is more sent in a later step. A hint where their norms are close in the
-        end. Of buffers that are broadcast: in most forwards of the first steps, on two
-        ranks whose losses and norms of the buffer are not the same, something read the buffer and then one line put
-        numbers into a part of it, computed of what was made in that step, and not of the buffer or of what a collective
-        gave; nothing else writes it. The line is that one.
+        is made of them or goes into them, nor is more sent in a later step. Of buffers that are broadcast: in most
+        forwards of the first steps, on two ranks whose losses and norms of the buffer are not the same, something read
+        the buffer and then one line put numbers into a part of it, computed of what was made in that step, and not of
+        the buffer or of what a collective gave; nothing else writes it. The line is that one. Running statistics
+        without a wrapper are a hint: a site's may be its own on purpose. Nothing is said where the wrapper does not
+        broadcast and a function that speaks of buffers meets others after the first backward: they may be averaged
+        before each evaluation.
     """
     yield from islice(filter(None, (_without_a_wrapper(ranks, each) for each in trained_alike(ranks))), 1)
     for replicas in (each for each in replicas_of(ranks) if ranks.averaging[each.members[0]].is_wrapped):
@@ -74,6 +77,8 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         changing = _changing(ranks.buffers, looks)
         found = first_apart(ranks.buffers, replicas, looks, changing.__contains__)
         if found is not None:
+            if _is_sent(ranks, found):
+                return
             wrapped = ranks.averaging[found.members[0]].wrapped
             writes = _written(ranks, found, changing, looks)
             yield Blame(
@@ -90,6 +95,12 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         if alone is not None:
             yield alone
             return
+
+
+def _is_sent(ranks: Ranks, found: Apart) -> bool:
+    """Whether the program exchanges buffers itself, as it may do before each evaluation."""
+    with load(Path(ranks.rank(found.odd[0]).path)) as recording:
+        return sends_buffers(recording)
 
 
 def _without_a_wrapper(ranks: Ranks, replicas: Replicas) -> Blame | None:
@@ -126,7 +137,7 @@ def _normalises(ranks: Ranks, replicas: Replicas) -> Blame | None:
         certain=False,
         backward=told.found.backward,
         tensor=told.found.leaf,
-        meant=not told.far,
+        meant=True,  # a site's own statistics may be its own on purpose
     )
 
 

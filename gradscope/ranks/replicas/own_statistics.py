@@ -19,7 +19,6 @@ from gradscope.ranks.source.sending import sent_outside
 from gradscope.store.reader import Recording, load
 
 _LOOKS = 4
-_FAR = 0.1  # of the largest: shards of one set of samples have statistics that come near to each other
 _BARRIER = "barrier"
 _SHOWN = 2  # backward calls after which the way of tensors is known, and so what is sent in a step
 
@@ -29,12 +28,11 @@ _Sent = Counter[tuple[str, tuple[str, ...]]]
 @dataclass(frozen=True, slots=True)
 class OwnStatistics:
     """A buffer that is not the same on all ranks, the line that makes what goes into it, and that which normalises by
-    it; `far`: its size is quite another on ranks at the end."""
+    it."""
 
     found: Apart
     site: Site
     divides: Site
-    far: bool
 
 
 def own_statistics(ranks: Ranks, replicas: Replicas) -> OwnStatistics | None:
@@ -49,10 +47,8 @@ def own_statistics(ranks: Ranks, replicas: Replicas) -> OwnStatistics | None:
     if told is None:
         return None
     used, site = told
-    last = [norms[-1][name] for name in sorted(used.buffers & apart)]
     found = first_apart(ranks.buffers, replicas, looks, used.buffers.__contains__) or found
-    largest = max(max(one) for one in last)
-    return OwnStatistics(found, site, used.divides, any(max(one) - min(one) > _FAR * largest for one in last))
+    return OwnStatistics(found, site, used.divides)
 
 
 def _normalised_alone(ranks: Ranks, replicas: Replicas, apart: set[str]) -> tuple[Normalising, Site] | None:
