@@ -39,6 +39,7 @@ SCRIPTS = {
     "late_programs.py": 2,
     "lost_programs.py": 2,
     "order_programs.py": 2,
+    "measured_programs.py": 2,
     "owned_programs.py": 2,
     "parallel_programs.py": 2,
     "partial_programs.py": 2,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 from gradscope.model.operation import Operation
@@ -26,7 +27,8 @@ from gradscope.ranks.replicas.crossed_sums import crossed_before
 from gradscope.ranks.replicas.rates import unlike_rates
 from gradscope.ranks.replicas.written_from import written_from_alone
 from gradscope.ranks.source.chosen import gone_through_by_rank
-from gradscope.ranks.source.deciding import rank_that_decides
+from gradscope.ranks.source.deciding import conditions_of, decided_at, rank_that_decides
+from gradscope.ranks.source.given import frames_of
 from gradscope.ranks.source.passing import passed_by
 from gradscope.ranks.source.syntax import at_line, turns
 from gradscope.store.reader import Recording, load
@@ -89,8 +91,29 @@ def _left_out(without: Side, call: TrainingCall, last: Site | None, beyond: Stac
     together = last is not None and last.is_in_function_of(site)
     turn = max(turns(recording, last, site), default=None) if last is not None and together else None
     if branch is None and turn is not None:
-        return why, at_line(recording, site, turn)
-    return why, rank_that_decides(recording, call.stack) or (branch.condition if branch is not None else site)
+        return _decided(recording, call.stack, at_line(recording, site, turn), why)
+    asked = rank_that_decides(recording, call.stack)
+    condition = _measuring(recording, call.stack) if branch is None else branch.condition
+    if asked is not None or condition is None:
+        return why, asked or site
+    return _decided(recording, call.stack, condition, why)
+
+
+def _measuring(recording: Recording, stack: Stack) -> Site | None:
+    """The one condition, of those by which a program comes to a line, that asks for what is measured by a rank alone;
+    None where there are several."""
+    frames = (one for one in frames_of(recording, stack) if not isinstance(one.function, ast.Module))
+    found = [at_line(recording, one.site, test.lineno) for one in frames for test in conditions_of(one)]
+    measuring = [one for one in found if decided_at(recording, stack, one) is not None]
+    return measuring[0] if len(measuring) == 1 else None
+
+
+def _decided(recording: Recording, stack: Stack, condition: Site, why: str) -> tuple[str, Site]:
+    """The line that measures what a condition asks for, in which no other rank has a part; else the condition."""
+    measured = decided_at(recording, stack, condition)
+    if measured is None:
+        return why, condition
+    return f"{why}: line {condition.line} asks for what each rank measures here by itself", measured
 
 
 def _writes(odd: Side, other: Side, leaves: tuple[str, str], looks: tuple[int, int]) -> tuple[str, Site] | None:

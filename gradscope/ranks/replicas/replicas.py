@@ -152,11 +152,12 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         averaged, equal on all ranks at the first look, different at a later one by more than rounding explains. The
         line is that of the optimizer or the schedule whose learning rate is not the same, or the condition or the
         choice by which one rank has what the optimizer is made with, by which what ranks broadcast after their steps
-        passes by what one steps alone, of the way past a call (a step, or the loading of
-        a state) that another rank makes, or, where the ranks gave one sum the gradients of different parameters, the
-        condition in its loop by which each leaves others out, else that of the sum, or the first that wrote the
-        parameter since the last look: of one that a rank alone ran, the condition that asks for the rank, or the line
-        by which it has what a loop goes through; of one that all ran, the same of what one rank alone ran that brings
+        passes by what one steps alone, of the way past a call (a step, or the loading of a state) that another rank
+        makes, or that measures, of a rank alone, what the condition of that asks for, or, where the ranks gave one sum
+        the gradients of different parameters, the condition in its loop by which each leaves others out, else that of
+        the sum, or the first that wrote the parameter since the last look: of one that a rank alone ran, the condition
+        that asks for the rank, or the line by which it has what a loop goes through; of one that all ran, the same of
+        what one rank alone ran that brings
         up to date what the line takes. Such a condition is told as well where no look has all parameters, as of a model
         that uses some at a time, if each rank sums the gradients of both in one group. So are parameters
         told that were equal, and whose gradients nobody averages where those of most others are: by the condition that
