@@ -42,6 +42,7 @@ SCRIPTS = {
     "measured_programs.py": 2,
     "owned_programs.py": 2,
     "parallel_programs.py": 2,
+    "room_programs.py": 2,
     "partial_programs.py": 2,
     "selected_programs.py": 2,
     "skipped_programs.py": 2,

@@ -15,6 +15,7 @@ from gradscope.ranks.meeting.leaving import DRAWN, LEFT_STEP, left_step, steps_l
 from gradscope.ranks.meeting.loops import left_loop, same_way
 from gradscope.ranks.meeting.met import Met, are_in_one_trip, came_round, has_met, met_at, texts_of
 from gradscope.ranks.meeting.parting import Parting
+from gradscope.ranks.meeting.receiving import made_to_receive
 from gradscope.ranks.meeting.skipping import has_met_there, left_out_by
 from gradscope.ranks.source.counting import goes_by_an_own_count
 from gradscope.ranks.source.deciding import decided_at, part_of
@@ -50,6 +51,7 @@ def turn_of(ranks: Ranks, parting: Parting) -> Turn:
             or _left_loop(odd, usual)
             or _branched(odd, usual, parting)
             or _made(odd, plain, parting)
+            or _received(odd, plain, usual, parting)
             or _skipped(odd, plain, usual, parting)
             or _handed(odd, plain, usual, parting)
             or plain
@@ -161,6 +163,20 @@ def _made(odd: Met, plain: Turn, parting: Parting) -> Turn | None:
         return None
     site = made_at(odd.recording, odd.stack)
     return None if site is None else replace(plain, site=site)
+
+
+def _received(odd: Met, plain: Turn, usual: Met, parting: Parting) -> Turn | None:
+    """Where a rank makes what it receives into, of another size than the root sends."""
+    if not parting.is_certain or not same_way(odd.stack, usual.stack):
+        return None
+    found = made_to_receive(odd, usual)
+    if found is None:
+        return None
+    one, other = (odd, usual) if found[0] is odd else (usual, odd)
+    words = f", which line {found[1].line} makes,"
+    return replace(
+        plain, who=one.rank.rank, entered=one.collective, expected=other.collective, words=words, site=found[1]
+    )
 
 
 def _skipped(odd: Met, plain: Turn, usual: Met, parting: Parting) -> Turn | None:
