@@ -43,6 +43,7 @@ SCRIPTS = {
     "owned_programs.py": 2,
     "parallel_programs.py": 2,
     "room_programs.py": 2,
+    "slot_programs.py": 2,
     "partial_programs.py": 2,
     "selected_programs.py": 2,
     "skipped_programs.py": 2,

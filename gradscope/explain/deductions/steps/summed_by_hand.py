@@ -33,7 +33,7 @@ def summed_by_hand(case: Case) -> Iterator[SummedByHand]:
     """What is told of each line that moves a leaf by its gradient, where that is a sum each time but the first."""
     flow, sites = dataflow(case), {call.number: call.site for call in case.backwards()}
     calls: dict[tuple[Site, Site | None], set[int]] = defaultdict(set)
-    added = _added_to(flow)
+    added = added_to(flow)
     if not added:
         return
     leaves = _learned(flow)
@@ -50,7 +50,7 @@ def summed_by_hand(case: Case) -> Iterator[SummedByHand]:
         yield SummedByHand(site, call, len(found))
 
 
-def _added_to(flow: RecordedDataflow) -> set[int]:
+def added_to(flow: RecordedDataflow) -> set[int]:
     """The tensors that a backward made and a later one wrote in place."""
     return {
         made

@@ -14,6 +14,7 @@ from gradscope.explain.deductions.steps.gradients_of_steps import (
     learns_while_evaluating,
 )
 from gradscope.explain.deductions.steps.optimizer_parameters import is_updated_by_hand, optimizer_parameters
+from gradscope.explain.deductions.steps.sent_sums import sent_sums
 from gradscope.explain.deductions.steps.summed_by_hand import summed_by_hand
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
@@ -54,9 +55,11 @@ def not_cleared(case: Case) -> Iterator[Cause]:
     steps call a closure is left out. A hint only where a step follows
     every few rounds of a loop, whose last rounds fill no group: the first step of the next loop uses their gradients,
     too, which are older and too many. So is it told where the program moves a leaf by its gradient itself (an
-    attack on the input, a step by hand), and each backward was seen to add to the gradient that it had moved by.
+    attack on the input, a step by hand), and each backward was seen to add to the gradient that it had moved by; and
+    where it sends the gradient of a leaf that it receives into again and again, such as a stage of a pipeline.
     """
     yield from _moved_by_sums(case)
+    yield from _sent_sums(case)
     for optimizer, found in accumulated(case).items():
         condition = None if found.carried is None else counted_condition(case, found.step)
         if found.carried is not None and condition is not None:
@@ -110,6 +113,19 @@ def _moved_by_sums(case: Case) -> Iterator[Cause]:
                 related,
                 advice="clear the gradient when it has been used: .grad = None, or .grad.zero_()",
             )
+
+
+def _sent_sums(case: Case) -> Iterator[Cause]:
+    """The lines that send the gradient of a leaf that is filled anew, and that no one clears."""
+    for one in sent_sums(case):
+        related = () if one.backward is None else (Related("called_at", one.backward, "backward"),)
+        yield Cause(
+            f"this sends the gradient of a leaf that holds other values each time, and nothing clears its .grad: "
+            f"{one.times} backward calls added to that of the values before",
+            one.sent,
+            related,
+            advice="clear the gradient when it has been sent: .grad = None",
+        )
 
 
 def cleared_between(case: Case) -> Iterator[Cause]:
