@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
-from gradscope.model.averaging import Averaging
 from gradscope.model.finding import Related
 from gradscope.model.site import Site
 from gradscope.ranks.core.copies import (
@@ -23,18 +21,14 @@ from gradscope.ranks.core.copies import (
 from gradscope.ranks.core.keys import unwrapped
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks, Told
-from gradscope.ranks.gradients.filling import given_at
-from gradscope.ranks.gradients.held_back import decides
-from gradscope.ranks.gradients.held_by_hand import BY_HAND, set_by_hand
 from gradscope.ranks.gradients.late_sums import summed_late
 from gradscope.ranks.gradients.lost_sums import LostSum, lost_sums
 from gradscope.ranks.gradients.unread import unread_broadcast
-from gradscope.ranks.replicas.beside import asked_at
 from gradscope.ranks.replicas.copied import copied_before
 from gradscope.ranks.replicas.crossed_sums import crossed_sums
 from gradscope.ranks.replicas.drawn_apart import drawn_apart
 from gradscope.ranks.replicas.drifting import why_apart
-from gradscope.ranks.replicas.late_bypass import bypassed_later
+from gradscope.ranks.replicas.late_parts import unseen_parts
 from gradscope.ranks.replicas.mesh_parts import mesh_part
 from gradscope.ranks.replicas.outside import outside
 from gradscope.ranks.replicas.partial_gradients import trained_by_shares
@@ -42,21 +36,9 @@ from gradscope.ranks.replicas.passed_over import passed_over
 from gradscope.ranks.replicas.seeded import seeded_at
 from gradscope.ranks.replicas.sent_once import sent_once
 from gradscope.ranks.replicas.sharded_rates import sharded_rates
-from gradscope.ranks.replicas.thawing import thawed_at
+from gradscope.ranks.replicas.unaveraged import why_not_averaged
 from gradscope.ranks.replicas.written import written_after
 from gradscope.store.reader import load
-
-_PAST = "the module inside DistributedDataParallel is called, so that no gradient is averaged"
-_FROZEN = "DistributedDataParallel averages no gradient of a parameter that was frozen when it was made"
-_HELD_BACK = "the last backward before an optimizer's step ran in no_sync(), so that its gradients stay its own"
-_REPLACED = (
-    "load_state_dict(assign=True) puts other parameters in the place of those that DistributedDataParallel has hooked, "
-    "so that it averages no gradient of theirs"
-)
-_NOTHING = "DistributedDataParallel averages no gradient"
-_DERIVED = (
-    "torch.autograd.grad() hands gradients out and runs no hook of DistributedDataParallel, which averages none of them"
-)
 
 
 def start_apart(ranks: Ranks) -> Iterator[Blame]:
@@ -265,15 +247,16 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
     Why:
         The wrapper averages what was computed through it, when a backward() adds up a gradient: not when the module
         inside it is called, not in no_sync(), not what torch.autograd.grad() hands out, and not for parameters that
-        required no gradient when it was made, or were put in others' place later. Nothing fails; each rank trains a
-        model of its own, and only rank 0's is saved.
+        required no gradient when it was made, were put in others' place later, or came later. Nothing fails; each rank
+        trains a model of its own, and only rank 0's is saved.
     Wrong:
         loss = model.module(x).sum()
     Right:
         loss = model(x).sum()
     Do instead:
-        Call the wrapper itself, leave no_sync() before the last backward of a step, wrap after freezing, unfreezing
-        and loading, average by hand what torch.autograd.grad() gives, and give fully_shard() both dimensions of a mesh.
+        Call the wrapper itself, leave no_sync() before the last backward of a step, wrap after freezing, unfreezing,
+        loading and adding layers, average by hand what torch.autograd.grad() gives, and give fully_shard() both
+        dimensions of a mesh.
     How it is found:
         Replicas that drift apart, where no collective ran in any backward, where the wrapper of the parameter that
         drifts is never called though another one is, or not for some backward calls that a step followed and in which
@@ -284,16 +267,20 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
         computes require_backward_grad_sync, or the condition under which the program switches it on, of the
         load_state_dict(assign=True) after the wrap, of the only line that fills a `.grad`, else of the
         torch.autograd.grad(), or of the wrap; that which thaws the parameter after others were trained, by itself or by
-        what it calls. Without a wrapper and a sum of any `.grad` itself: where parameters that were equal drift apart,
-        and tensors that were computed from gradients are summed, from which nothing is computed after that, the last
-        line that touches them; or where reduce() is all that gradients meet others in, its line. Of fully_shard(): the
-        line that takes the one dimension of a mesh of two which each call is given, where the name of the other says
-        that copies or data lie along it, and nothing but single numbers goes from some ranks to others by any group,
-        though torch is seeded, and not by the rank, and the losses and not the learning rates are other ones.
+        what it calls. Or that which builds a layer after the wrap, where no forward before read its parameter; such a
+        one is told too that no two looks have, where an optimizer steps it, losses are each rank's own, and, once it is
+        there, nothing as large is sent outside of backward calls, nor anything in its node. Without a wrapper and a sum
+        of any `.grad` itself: where parameters that were equal drift apart, and tensors that were computed from
+        gradients are summed, from which nothing is computed after that, the last line that touches them; or where
+        reduce() is all that gradients meet others in, its line. Of fully_shard(): the line that takes the one dimension
+        of a mesh of two which each call is given, where the name of the other says that copies or data lie along it,
+        and nothing but single numbers goes from some ranks to others by any group, though torch is seeded, and not by
+        the rank, and the losses and not the learning rates are other ones.
     """
     yield from map(_lost, lost_sums(ranks))
     yield from _beside_a_mesh(ranks)
-    yield from _by_no_wrapper(ranks)
+    apart = list(_by_no_wrapper(ranks))
+    yield from apart or islice(_added(ranks), 1)
 
 
 def _beside_a_mesh(ranks: Ranks) -> Iterator[Blame]:
@@ -314,27 +301,11 @@ def _by_no_wrapper(ranks: Ranks) -> Iterator[Blame]:
     averaging = None if found is None else ranks.averaging[found.members[0]]
     if found is None or averaging is None or not averaging.is_wrapped:
         return
-    if averaging.bypassed is not None:
-        with load(Path(ranks.rank(found.members[0]).path)) as recording:
-            averaging = replace(averaging, bypassed=asked_at(recording, averaging.bypassed))
-    told = _why(averaging, ranks.own(found.members[0], found.leaf)) or bypassed_later(ranks, found)
+    told = why_not_averaged(ranks, found, averaging)
     if told is None:
         return
     why, site = told
-    if site is not None and site == averaging.derived:
-        with load(Path(ranks.rank(found.members[0]).path)) as recording:
-            site = given_at(recording, site)
-    if why == _FROZEN:
-        with load(Path(ranks.rank(found.members[0]).path)) as recording:
-            site = thawed_at(recording, ranks.own(found.members[0], found.leaf), site) or site
-    if site is not None and site == averaging.unsynchronised:
-        with load(Path(ranks.rank(found.members[0]).path)) as recording:
-            site = decides(recording, site)
     wrapped = averaging.wrapped
-    if why == _NOTHING:
-        with load(Path(ranks.rank(found.members[0]).path)) as recording:
-            by_hand = set_by_hand(recording)
-        why, site = (f"{why}, as {BY_HAND} is set by hand", by_hand) if by_hand is not None else (why, site)
     yield Blame(
         f"{why}: {unwrapped(found.leaf)} is not the same on all ranks before backward {found.backward} "
         f"({apart_words(found)})",
@@ -344,6 +315,18 @@ def _by_no_wrapper(ranks: Ranks) -> Iterator[Blame]:
         backward=found.backward,
         tensor=found.leaf,
     )
+
+
+def _added(ranks: Ranks) -> Iterator[Blame]:
+    """What a wrapped module was given later, where no look tells that it drifts."""
+    for leaf, (why, site), wrapped in unseen_parts(ranks):
+        yield Blame(
+            f"{why}: each rank steps {unwrapped(leaf)} by the gradient of its own loss alone",
+            site,
+            (Related("cause_at", wrapped, "where the wrapper was made"),),
+            certain=False,
+            tensor=leaf,
+        )
 
 
 def _lost(one: LostSum) -> Blame:
@@ -357,25 +340,6 @@ def _lost(one: LostSum) -> Blame:
         backward=one.apart.backward,
         tensor=one.apart.leaf,
     )
-
-
-def _why(averaging: Averaging, leaf: str) -> tuple[str, Site | None] | None:
-    """Why a leaf's gradient is not averaged, and the line; None where it is."""
-    if leaf not in averaging.leaves:
-        is_frozen = averaging.replaced is None
-        return (_FROZEN, averaging.wrapped) if is_frozen else (_REPLACED, averaging.replaced)
-    if averaging.by_hand:
-        return None
-    is_past = averaging.bypassed is not None and leaf in averaging.past
-    if averaging.groups and not is_past:
-        return None if averaging.unsynchronised is None else (_HELD_BACK, averaging.unsynchronised)
-    ways = (
-        (_PAST, averaging.bypassed),
-        (_DERIVED, averaging.derived),
-        ("no_sync() is never left, so that no gradient is averaged", averaging.unsynchronised),
-        (_NOTHING, averaging.wrapped),
-    )
-    return next((way for way in ways if way[1] is not None), ways[-1])
 
 
 def _drift(ranks: Ranks) -> Apart | None:
