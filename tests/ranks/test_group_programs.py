@@ -21,6 +21,7 @@ from gradscope.ranks.gather import gather
 from gradscope.store.reader import load
 
 SCRIPTS = {
+    "divided_programs.py": 2,
     "added_programs.py": 2,
     "group_programs.py": 2,
     "decision_programs.py": 2,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 
 from gradscope.model.finding import Related
@@ -16,16 +17,17 @@ from gradscope.ranks.core.copies import Replicas, replicas_of
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.gradients.divided_alone import divided_alone
-from gradscope.ranks.gradients.reduced import DIVIDES, divisors, is_hooked, meets_nobody
+from gradscope.ranks.gradients.divided_by_all import divided_by_all
+from gradscope.ranks.gradients.reduced import DIVIDES, divisors, is_hooked, meetings_of, meets_nobody
+from gradscope.ranks.gradients.sharded_means import sharded_of
 from gradscope.ranks.source.deciding import names_their_number, origin
 from gradscope.ranks.source.given import frames_of
-from gradscope.store.collective_reader import read_groups_of_runs, read_process_groups
-from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording, load
 
 _SUMS = "c10d.allreduce_."
 _MULTIPLIES = frozenset(("mul_", "_foreach_mul_"))
 _LOOKS = 2  # backward calls, at least
+_WRAPPER = "DistributedDataParallel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class _Divided:
 def averaged_twice(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         A loss that all ranks sum and divide by their number before its backward, under DistributedDataParallel; one of
-        each rank's own that is divided by their number.
+        each rank's own that is divided by their number, or by a count that all ranks have summed, which FSDP takes too.
     Why:
         A sum in place is nothing to autograd: the gradient of each rank is that of its own loss, divided by the number
         of ranks. The wrapper then averages these gradients, and so divides once more: of two ranks, each step is half
@@ -53,7 +55,8 @@ def averaged_twice(ranks: Ranks) -> Iterator[Blame]:
         shown = loss.detach() / world_size
         dist.all_reduce(shown)
     Do instead:
-        Start the backward from the rank's own loss, and average a detached copy of it for what is shown.
+        Start the backward from the rank's own loss, and average a detached copy of it for what is shown; multiply a sum
+        that is divided by a count of all ranks by their number.
     How it is found:
         A hint. The memory of what a backward started from, or of what that is the quotient of, was summed in the group
         in which the wrapper averages, and then divided by what the source tells to be the number of ranks, in two
@@ -61,8 +64,31 @@ def averaged_twice(ranks: Ranks) -> Iterator[Blame]:
         program multiplies nothing in place after it. The line is that which calls what divides, in the function that
         calls backward. So is a mean of each rank's own that a line divides by the number of ranks itself, and nothing
         that is computed of it: each backward starts there and has a step of its own, the ranks have losses of their
-        own, nothing is scaled before the step, nor by the number of ranks in the source but by operators.
+        own, nothing is scaled before the step, nor by the number of ranks in the source but by operators. The same of
+        a sum of losses, to which additions alone lead, that is divided by what is summed over all ranks, and was
+        computed without gradients; FSDP may average then, and ranks send each other a few numbers alone.
     """
+    yield from islice(chain(_by_the_wrapper(ranks), _by_counts(ranks)), 1)
+
+
+def _by_counts(ranks: Ranks) -> Iterator[Blame]:
+    """Sums of a rank's own losses that are divided by a count of all."""
+    wrapped = (one for one in replicas_of(ranks) if one.leaves is None and one.group is not None)
+    for name, replicas in chain(((_WRAPPER, one) for one in wrapped), (("FSDP", one) for one in sharded_of(ranks))):
+        with load(Path(ranks.rank(replicas.members[0]).path)) as recording:
+            site = divided_by_all(ranks, replicas, recording)
+        if site is not None:
+            world = len(replicas.members)
+            yield Blame(
+                f"each rank divides the sum of its own losses by a count of all {world:,} ranks, and {name} averages "
+                f"the gradients as well: they are 1/{world:,} of those of the mean over all",
+                site,
+                certain=False,
+            )
+
+
+def _by_the_wrapper(ranks: Ranks) -> Iterator[Blame]:
+    """Losses that are divided by the number of ranks."""
     for replicas in replicas_of(ranks):
         if replicas.leaves is not None or replicas.group is None:
             continue  # what a program sums by hand it may divide by hand
@@ -107,7 +133,7 @@ def _found(recording: Recording, replicas: Replicas) -> tuple[Site, Site | None]
 def _divided(recording: Recording, replicas: Replicas) -> dict[int, _Divided]:
     """By backward: the loss of all ranks that it started from, and that was divided just before; none where the program
     multiplies something in place after a backward."""
-    meets = _meetings(recording, replicas)
+    meets = meetings_of(recording, replicas)
     memory = {one.number: one.storage for one in recording.flow_tensors()}
     starts = {one.backward: memory.get(one.tensor, -1) for one in recording.flow_ends() if not one.target}
     summed: dict[int, Site | None] = {}
@@ -142,15 +168,6 @@ def _follow(
             divided[storage] = _Divided(one.operation.stack, summed[found])
         if one.operation.writes:
             summed.pop(storage, None)
-
-
-def _meetings(recording: Recording, replicas: Replicas) -> set[int]:
-    """The stretches of operators that ended with a collective of the group in which gradients are averaged."""
-    members = set(replicas.members)
-    with damage_is_one_sentence(recording.path):
-        rows = recording.tables.rows
-        groups = read_process_groups(rows, recording.tables.interned)
-        return {run for run, number in read_groups_of_runs(rows).items() if set(groups[number].members) == members}
 
 
 def _scales(one: FlowOperation) -> bool:

@@ -27,6 +27,7 @@ _ADDS = "AddBackward"
 _OTHERWISE = re.compile(
     r"\bAVG\b|\bPREMUL_SUM\b|_make_nccl_premul_sum|['\"](?:sum|avg)['\"]"
 )  # as a reduction is called
+_OF_A_LOSS = re.compile(r"\breduction\s*=\s*['\"]sum['\"]")
 PROPORTIONAL = "SGD"  # to the gradient: a step of Adam is as large for one that is twice as large
 _STEPS = "torch/optim"
 _LOOKS = 2  # at least
@@ -79,12 +80,13 @@ def scales_gradients(recording: Recording, calls: list[Backward]) -> bool:
     return False
 
 
-def is_known_in_source(recording: Recording) -> bool:
+def is_known_in_source(recording: Recording, *, of_sums: bool = False) -> bool:
     """Whether the source scales numbers that no operator computes by the number of ranks, or names another reduction
-    than the sum of means."""
+    than the sum of means; `of_sums`: losses may be sums."""
     computed = {(one.site.file, one.site.line) for block in recording.blocks() for one in block.operations if one.site}
     for file in sorted(recording.sources()):
-        if _OTHERWISE.search(recording.source(file) or ""):
+        source = recording.source(file) or ""
+        if _OTHERWISE.search(_OF_A_LOSS.sub("", source) if of_sums else source):
             return True
         for node in nodes_of(tree_of(recording, Site(file, 1))):
             if _scales_by_their_number(node) and (file, getattr(node, "lineno", 0)) not in computed:

@@ -6,8 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from gradscope.functions.source import called_name
+from gradscope.ranks.core.copies import Replicas
 from gradscope.ranks.source.attributes import calls_of
 from gradscope.ranks.source.ways import is_collective
+from gradscope.store.collective_reader import read_groups_of_runs, read_process_groups
+from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording
 
 DIVIDES = frozenset(("div", "div_"))
@@ -34,6 +37,15 @@ def averages(recording: Recording, backward: int) -> bool:
     if not meets_nobody(recording, backward):
         return False
     return any(name.startswith(_SUMS) for _, name in recording.operators(backward))
+
+
+def meetings_of(recording: Recording, replicas: Replicas) -> set[int]:
+    """The stretches of operators that ended with a collective of the group in which gradients are averaged."""
+    members = set(replicas.members)
+    with damage_is_one_sentence(recording.path):
+        rows = recording.tables.rows
+        groups = read_process_groups(rows, recording.tables.interned)
+        return {run for run, number in read_groups_of_runs(rows).items() if set(groups[number].members) == members}
 
 
 def divisors(node: ast.AST) -> Iterator[ast.expr]:

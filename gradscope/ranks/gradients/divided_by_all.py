@@ -1,0 +1,132 @@
+"""A sum of a rank's own losses that is divided by a count which all ranks have summed, before a wrapper that averages
+their gradients: the mean over all samples, and then divided by the number of ranks once more."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from math import prod
+
+from gradscope.model.flow import FlowOperation, FlowTensor
+from gradscope.model.graph import Graph
+from gradscope.model.operation import base_name
+from gradscope.model.site import Site
+from gradscope.ranks.core.copies import Replicas
+from gradscope.ranks.core.known import Ranks
+from gradscope.ranks.gradients.mean_losses import have_own_losses, is_known_in_source, scales_gradients
+from gradscope.ranks.gradients.reduced import DIVIDES, is_hooked, meetings_of
+from gradscope.ranks.gradients.sharded_means import puts_together
+from gradscope.ranks.source.ways import is_collective
+from gradscope.store.reader import Recording
+
+_SUMS = "c10d.allreduce_."
+_AS_IT_IS = frozenset(("clamp", "clamp_", "clamp_min", "clamp_min_", "maximum", "clone", "_to_copy", "detach", "alias"))
+_DIVIDES = "DivBackward"
+_ONE = "ones_like"
+_TOTALS = re.compile(r"(Sum|NllLoss|NllLoss2D|MseLoss|L1Loss|SmoothL1Loss|HuberLoss)Backward\d")
+_PASSES = re.compile(r"(Add|ToCopy|Squeeze|View|Reshape)Backward\d")
+_FEW = 16  # numbers that are sent: more may be activations, through which ranks have parts in each other's losses
+_LOOKS = 2  # backward calls, at least
+_WRAPPER = "torch/nn/parallel/distributed"
+
+
+@dataclass(slots=True)
+class _Counts:
+    """What a rank runs on the way to its losses; by storage: counts of all ranks, what is computed with gradients, and
+    quotients by such counts."""
+
+    meets: set[int]
+    tensors: dict[int, FlowTensor]
+    of_all: set[int] = field(default_factory=set)
+    learned: set[int] = field(default_factory=set)
+    quotients: set[int] = field(default_factory=set)
+    begun: set[int] = field(default_factory=set)  # quotients of which autograd itself makes the 1 that a backward takes
+    exchanges: bool = False  # more than a few numbers
+
+    def run(self, one: FlowOperation) -> None:
+        """Go on after an operator."""
+        read = [self.tensors[each.tensor] for each in one.reads if each.tensor in self.tensors]
+        storages = {each.storage for each in read}
+        made = [self.tensors[each] for each in one.makes if each in self.tensors]
+        if is_collective(one.operation.name):
+            self._meet(one, read, storages)
+        elif one.operation.writes or not {each.storage for each in made} <= storages:
+            self._compute(one, read, made)
+
+    def _meet(self, one: FlowOperation, read: list[FlowTensor], storages: set[int]) -> None:
+        if puts_together(one.operation) or any(_WRAPPER in site.file for site in one.operation.stack):
+            return
+        self.exchanges = self.exchanges or sum(prod(each.type.shape) for each in read) > _FEW
+        sums = one.operation.name.startswith(_SUMS) and one.run in self.meets
+        self.of_all -= storages
+        if sums and not storages & self.learned:  # what is summed of losses is shown, or a weight
+            self.of_all |= storages
+
+    def _compute(self, one: FlowOperation, read: list[FlowTensor], made: list[FlowTensor]) -> None:
+        name, storages = base_name(one.operation.name), {each.storage for each in made}
+        learns = any(each.requires_grad for each in one.reads) or any(each.storage in self.learned for each in read)
+        is_count = name in _AS_IT_IS and bool(read) and read[0].storage in self.of_all
+        divides = name in DIVIDES and len(read) == 2 and one.reads[0].requires_grad and one.operation.grad
+        is_quotient = divides and read[1].storage in self.of_all
+        if name == _ONE:
+            self.begun |= {each.storage for each in read} & self.quotients
+        gradients = {each.storage for each in made if learns and "float" in each.type.dtype}
+        for known in (self.of_all, self.quotients, self.learned):
+            known.difference_update(storages)
+        self.of_all.update(storages if is_count else ())
+        self.quotients.update(storages if is_quotient else ())
+        self.learned.update(gradients)
+
+
+def divided_by_all(ranks: Ranks, replicas: Replicas, recording: Recording) -> Site | None:
+    """The line that divides the losses; None where anything else in the program takes the division back."""
+    if len(replicas.members) < len(ranks.ranks) or ranks.averaging[replicas.members[0]].by_hand:
+        return None
+    if not have_own_losses(ranks, replicas) or is_hooked(recording) or is_known_in_source(recording, of_sums=True):
+        return None
+    calls = [call for call in recording.backwards() if call.number in recording.graph_sizes()]
+    first = [call.number for call in calls[:_LOOKS]]
+    stepped = {look.backward for look in recording.optimizer_looks()}
+    if len(first) < _LOOKS or not stepped.issuperset(first):  # else parts of a batch may be added up
+        return None
+    if any(call.nested_in is not None or call.create_graph for call in calls) or scales_gradients(recording, calls):
+        return None
+    sites = {_divided(recording, number) for number in first}
+    site = sites.pop() if len(sites) == 1 else None
+    return site if site is not None and _by_counts(recording, replicas, first) else None
+
+
+def _divided(recording: Recording, number: int) -> Site | None:
+    """The line that divides a sum of losses, where a backward starts there."""
+    graph = recording.graph(number)
+    root = graph.nodes[graph.roots[0]] if len(graph.roots) == 1 else None
+    if root is None or not root.name.startswith(_DIVIDES) or not _is_a_total(graph, root.id):
+        return None
+    return root.site
+
+
+def _is_a_total(graph: Graph, root: int) -> bool:
+    """Whether additions alone lead from what a node divides to sums."""
+    onward: dict[int, list[int]] = {}
+    for edge in graph.edges:
+        onward.setdefault(edge.source, []).append(edge.target)
+    waiting, ends = list(dict.fromkeys(onward.get(root, ()))), 0
+    for at in waiting:  # grows while it is walked
+        name = graph.nodes[at].name
+        ends += _TOTALS.fullmatch(name) is not None
+        if _PASSES.fullmatch(name):
+            waiting += [one for one in onward.get(at, ()) if one not in waiting]
+        elif not _TOTALS.fullmatch(name):
+            return False
+    return ends > 0
+
+
+def _by_counts(recording: Recording, replicas: Replicas, backwards: list[int]) -> bool:
+    """Whether what backward calls start from was divided by counts that all ranks had summed."""
+    tensors = {one.number: one for one in recording.flow_tensors()}
+    counts = _Counts(meetings_of(recording, replicas), tensors)
+    for one in recording.flow():
+        if one.backward is None:
+            counts.run(one)
+    starts = {one.backward: tensors[one.tensor].storage for one in recording.flow_ends() if one.tensor in tensors}
+    return not counts.exchanges and all(starts.get(number) in counts.begun for number in backwards)
