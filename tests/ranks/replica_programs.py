@@ -386,7 +386,7 @@ def averaged(net, world=2):
     for name, buffer in net.named_buffers():
         if "running" in name:
             dist.all_reduce(buffer)
-            buffer /= world
+            buffer.div_(world)
 
 
 def healthy_statistics_averaged_after_epochs(rank):
