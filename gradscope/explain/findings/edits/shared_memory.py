@@ -65,6 +65,8 @@ def loads_itself(case: Case) -> Iterator[Cause]:
             if call.total and call.count == call.total:
                 states = [one.site for place, one in timeline.of(STATE) if place < at and one.module == call.module]
                 kept = next((one for one in reversed(states) if one != call.site), None)
+                if kept is not None and not _has_stepped(timeline, kept, at):
+                    continue  # a partial load: what was taken is filled in place, and given back
                 is_taken_here = bool(states) and states[-1] == call.site
                 named = _same_object(case, call.site) if kept is None or is_taken_here else None
                 kept = kept if named is None else None
@@ -89,6 +91,12 @@ def loads_itself(case: Case) -> Iterator[Cause]:
                 (Related("called_at", one.copied, "copies them onto themselves"),),
                 advice="put copies aside: parameter.detach().clone()",
             )
+
+
+def _has_stepped(timeline: Timeline, kept: Site, load: int) -> bool:
+    """Whether an optimizer has stepped between a line that takes a state, as it first ran, and a load."""
+    taken = next((place for place, one in timeline.of(STATE) if one.site == kept), load)
+    return any(taken < place < load for place, _ in timeline.of(STEP))
 
 
 def _same_object(case: Case, load: Site | None) -> Site | None:

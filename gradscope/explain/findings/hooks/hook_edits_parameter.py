@@ -161,10 +161,13 @@ def _writes(case: Case, call: HookCall) -> Iterator[Operation]:
 
 def _scales(case: Case, call: HookCall, write: Operation) -> bool:
     """Whether a write does what is done to gradients and hardly to weights; not so a weight decay."""
-    text = write.site.source if write.site is not None else None
+    texts = [
+        write.site.source or "" if write.site is not None else "",
+        *(getattr(one, "name", "") for one in _functions(case, write)),
+    ]
     by_a_number = any(one.operation is write and len(one.reads) == 1 for one in call.flow)
     is_scaled = by_a_number and base_name(write.name) in _SCALES and _is_stepped(case, call)
-    return is_scaled and not _DECAYS.search(text or "")
+    return is_scaled and not any(map(_DECAYS.search, texts))
 
 
 def _limits(case: Case, call: HookCall, write: Operation) -> bool:
