@@ -5,7 +5,7 @@ import sys
 
 import torch
 import torch.distributed as dist
-from group_programs import chosen, run
+from group_programs import chosen, data, run
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as Replicated
 
@@ -222,6 +222,27 @@ def healthy_starts_again_from_a_layer_of_rank_0(rank):
             net.level[few] = rows[few]
 
     wrapped_nests(rank, each)
+
+
+def averaged(net, world=2):
+    """As before each evaluation."""
+    for name, buffer in net.named_buffers():
+        if "running" in name:
+            dist.all_reduce(buffer)
+            buffer.div_(world)
+
+
+def healthy_statistics_averaged_after_epochs(rank):
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 1))
+    wrapped = Replicated(net, broadcast_buffers=False)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for step in range(2 * STEPS):
+        optimizer.zero_grad()
+        wrapped(data(rank, step)).square().mean().backward()
+        optimizer.step()
+        if step % STEPS == STEPS - 1:
+            averaged(net)
 
 
 if __name__ == "__main__":

@@ -381,23 +381,6 @@ def statistics_of_its_own(rank):
     train(Replicated(with_statistics(), broadcast_buffers=False), rank)  # expect: GS797
 
 
-def averaged(net, world=2):
-    """As before each evaluation."""
-    for name, buffer in net.named_buffers():
-        if "running" in name:
-            dist.all_reduce(buffer)
-            buffer.div_(world)
-
-
-def healthy_statistics_averaged_after_epochs(rank):
-    torch.manual_seed(0)
-    net = with_statistics()
-    wrapped = Replicated(net, broadcast_buffers=False)
-    for _ in range(2):
-        train(wrapped, rank)
-        averaged(net)
-
-
 def buffer_of_its_own(rank):
     train(Replicated(Centred(), broadcast_buffers=False), rank)
 

@@ -79,22 +79,26 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         if found is not None:
             if _is_sent(ranks, found):
                 return
-            wrapped = ranks.averaging[found.members[0]].wrapped
-            writes = _written(ranks, found, changing, looks)
-            yield Blame(
-                f"the buffer {unwrapped(found.leaf)} is not the same on all ranks from backward {found.backward} on "
-                f"({apart_words(found)}), and DistributedDataParallel was told not to broadcast it",
-                writes or wrapped,
-                () if writes is None else (Related("cause_at", wrapped, "where the wrapper was made"),),
-                certain=False,
-                backward=found.backward,
-                tensor=found.leaf,
-            )
+            yield _left_alone(ranks, found, _written(ranks, found, changing, looks))
             return
         alone = _drawn(ranks, replicas, looks, changing) or _lost(ranks, replicas)
         if alone is not None:
             yield alone
             return
+
+
+def _left_alone(ranks: Ranks, found: Apart, writes: Site | None) -> Blame:
+    """A buffer that each rank changes by itself, as the wrapper was told not to broadcast it."""
+    wrapped = ranks.averaging[found.members[0]].wrapped
+    return Blame(
+        f"the buffer {unwrapped(found.leaf)} is not the same on all ranks from backward {found.backward} on "
+        f"({apart_words(found)}), and DistributedDataParallel was told not to broadcast it",
+        writes or wrapped,
+        () if writes is None else (Related("cause_at", wrapped, "where the wrapper was made"),),
+        certain=False,
+        backward=found.backward,
+        tensor=found.leaf,
+    )
 
 
 def _is_sent(ranks: Ranks, found: Apart) -> bool:
