@@ -10,6 +10,7 @@ from typing import TypeGuard
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients.paired_samples import paired_samples
+from gradscope.explain.deductions.gradients.square_targets import has_square_targets
 from gradscope.explain.deductions.gradients.summed_up import is_summed_up
 from gradscope.explain.deductions.gradients.widened_targets import WidenedTarget, widened_targets
 from gradscope.explain.deductions.lines.handed_operands import handed_at
@@ -140,7 +141,8 @@ def broadcast_loss(case: Case) -> Iterator[Cause]:
     row are multiplied, of which one requires grad, and all that is made of the products, or of their sums with others,
     is one number: it is the product of two sums, so that no weight belongs to a sample. Or a distribution of torch's,
     or a difference, makes a square of data and of what was computed of as many samples, and all that becomes of the
-    pairs is their sum. The line is the call that gave a function of the program both, where it takes them as they are.
+    pairs is their sum. Not where each pair has a target of its own, made of a column in so many words. The line is the
+    call that gave a function of the program both, where it takes them as they are.
     Or a loss of torch's expands a column of predictions to targets with more columns: a hint, unless these are as wide
     as the log_prob() of each part of a sample, which has met a column on its way to them; the line is then that one.
     """
@@ -148,7 +150,7 @@ def broadcast_loss(case: Case) -> Iterator[Cause]:
     told = set()
     for at, operation in enumerate(flow.operations):
         pair = _outer(flow, at, operation) if operation.backward is None and len(operation.reads) == 2 else None
-        if pair is None or operation.site in told:
+        if pair is None or operation.site in told or has_square_targets(flow, operation):
             continue
         if base_name(operation.operation.name) in _WEIGHTS and is_summed_up(flow, operation):
             message = f"{pair.shapes}: each sample is weighted with the weights of all"
@@ -159,7 +161,7 @@ def broadcast_loss(case: Case) -> Iterator[Cause]:
         told.add(operation.site)
         yield _told(case, message, operation)
     for pairs in paired_samples(flow):
-        if pairs.operation.site not in told:
+        if pairs.operation.site not in told and not has_square_targets(flow, pairs.operation):
             told.add(pairs.operation.site)
             message = f"{pairs.shapes}: each sample is compared with the predictions for all"
             yield _told(case, message, pairs.operation)
