@@ -12,6 +12,7 @@ from itertools import islice
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients.cancelled_gradients import cancelled_gradients
+from gradscope.explain.deductions.gradients.clearing_lines import held_by_hand, zero_grad_between
 from gradscope.explain.deductions.gradients.derived_parts import derived_alone, derived_part
 from gradscope.explain.deductions.gradients.flat_parts import flat_parts
 from gradscope.explain.deductions.gradients.frozen_losses import freezing_lines, frozen_loss
@@ -325,6 +326,8 @@ def _dropped(case: Case, one: SilentParameter) -> MissingGradient | None:
     never = never_came(case, one.held.name)
     if never is not None:
         return given_none(case, never, one.held.name)
+    if held_by_hand(case, call.site, one.look):
+        return None
     between = zero_grad_between(case, call.site, one.look.site)
     return _drop(one, call, between or one.look.site, certain=between is not None)
 
@@ -363,16 +366,3 @@ def _drop(one: SilentParameter, call: Backward, site: Site | None, certain: bool
     backward = Related("first_backward_at", call.site, "the backward that computed them")
     cause = Cause("", site, (backward, *related), certain=certain, backward=call.number)
     return MissingGradient(DROPPED, Reason.CLEARED, cause)
-
-
-def zero_grad_between(case: Case, backward: Site | None, step: Site | None) -> Site | None:
-    """The line that clears gradients between two lines of one function, else the only one anywhere."""
-    lines = list(syntax(case).everywhere(attribute_call("zero_grad")))
-    lines += syntax(case).matching(lambda code: code.endswith(".grad=None"))
-    if backward is not None and step is not None:
-        for site in lines:
-            if site.file == backward.file == step.file and backward.line < site.line < step.line:
-                return site
-        outside = [site for site in lines if site.file != step.file or site.function != step.function]
-        lines = outside or lines
-    return lines[0] if lines else None

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.gradients.clearing_lines import zero_grad_between
 from gradscope.explain.deductions.gradients.frozen_losses import freezing_lines
-from gradscope.explain.deductions.gradients.missing_gradients import cut_off, missing_gradients, zero_grad_between
+from gradscope.explain.deductions.gradients.missing_gradients import cut_off, missing_gradients
 from gradscope.explain.deductions.lines.graph_cuts import at_cut, born
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case

@@ -327,6 +327,7 @@ def dropped(case: Case) -> Iterator[Cause]:
         Clear gradients before the backward, or after the step.
     How it is found:
         The last backward before the step reached the parameter, and its gradient was None or zero when the step began.
+        Where the program sets `.grad = None` by hand and other parameters learn in that step, it is meant.
     """
     yield from missing(case, DROPPED)
 
