@@ -33,6 +33,30 @@ SILENT = {
     "a factor that is not known": (LINE, "weight.grad *= torch.zeros(())"),
 }
 
+FADING = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+trunk, price, stock = nn.Linear(6, 16), nn.Linear(16, 1), nn.Linear(16, 1)
+for weight in HOOKED:
+    weight.register_hook(lambda slope: torch.where(slope.isfinite(), slope, torch.zeros_like(slope)))
+everything = [*trunk.parameters(), *price.parameters(), *stock.parameters()]
+optimizer = torch.optim.SGD(everything, lr=0.02, momentum=0.9, weight_decay=0.01)
+x = torch.randn(64, 6)
+for step in range(40):
+    optimizer.zero_grad()
+    hidden = torch.tanh(trunk(x))
+    fading = (stock(hidden) - x[:, 1:2]).pow(2).mean() * (WEIGHT)
+    ((price(hidden) - x[:, :1]).pow(2).mean() + fading).backward()
+    optimizer.step()
+"""
+ALL = "[*trunk.parameters(), *price.parameters(), *stock.parameters()]"
+RESTING = {
+    "it learned under the hook": ("stock.parameters()", "max(0.0, 1 - step / 10)"),
+    "what learns has the hook too": (ALL, "0.0"),
+}
+
 
 def codes(explained, script):
     return {one.code: one for one in explained(script).findings}
@@ -51,4 +75,11 @@ def test_the_line_that_writes_zeros(explained, tmp_path, edit):
 def test_what_does_not_move_or_may_rest_for_another_reason(explained, tmp_path, edit):
     script = tmp_path / "ear.py"
     script.write_text(edited(TEXT, edit))
+    assert "GS708" not in codes(explained, script)
+
+
+@pytest.mark.parametrize(("hooked", "weight"), RESTING.values(), ids=RESTING)
+def test_a_hook_that_takes_infinities_out_of_what_a_loss_does_not_weigh(explained, tmp_path, hooked, weight):
+    script = tmp_path / "fading.py"
+    script.write_text(edited(FADING, ("HOOKED", hooked), ("WEIGHT", weight)))
     assert "GS708" not in codes(explained, script)
