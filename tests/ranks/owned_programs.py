@@ -119,5 +119,28 @@ def healthy_owners_scale_each_by_itself(rank):
     owning(rank, scale)
 
 
+def healthy_owners_share_layers_that_thaw(rank):
+    """Each owner's optimizer takes in its own of the layers that learn from the middle on, and all are broadcast."""
+    net = tower()
+    owners = every_other(net)
+    net[:3].requires_grad_(False)
+    learning = [parameter for parameter in net.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.Adam([one for one in learning if owners[one] == rank], lr=0.01)
+    for step in range(4 * STEPS):
+        if step == 2 * STEPS:
+            net[:3].requires_grad_(True)
+            thawed = [parameter for parameter in owners if parameter not in set(learning)]
+            learning += thawed
+            optimizer.add_param_group({"params": [one for one in thawed if owners[one] == rank]})
+        net.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        for parameter in learning:
+            dist.all_reduce(parameter.grad)
+        optimizer.step()
+        with torch.no_grad():
+            for parameter in learning:
+                dist.broadcast(parameter, owners[parameter])
+
+
 if __name__ == "__main__":
     run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

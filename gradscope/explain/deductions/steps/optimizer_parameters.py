@@ -15,6 +15,7 @@ from gradscope.model.site import Origin
 from gradscope.store.asked import kept
 
 _DISTRIBUTED = "distributed"  # a folder of torch
+_NEVER = (-1, -1)
 NAMELESS = "leaf"  # what a leaf is called that no module and no global variable names
 
 
@@ -86,9 +87,11 @@ def _is_put_together(case: Case, tensor: FlowTensor) -> bool:
 
 
 def is_updated_by_hand(case: Case, tensor: FlowTensor) -> bool:
-    """Whether the program itself writes to it once a forward has used it, as a hand-written update does."""
-    flow, last = dataflow(case), _last_writes(case).get(tensor.storage, -1)
-    return any(at <= last and _is_use(flow.operations[at], tensor.number) for at in flow.readers.get(tensor.number, ()))
+    """Whether the program itself writes to it once a forward has used it, as a hand-written update does, or a
+    collective that brings what another rank's optimizer made of it."""
+    flow, last = dataflow(case), _last_writes(case).get(tensor.storage, _NEVER)
+    uses = (flow.operations[at] for at in flow.readers.get(tensor.number, ()))
+    return any(_place(use) <= last and _is_use(use, tensor.number) for use in uses)
 
 
 def _is_use(operation: FlowOperation, tensor: int) -> bool:
@@ -98,16 +101,21 @@ def _is_use(operation: FlowOperation, tensor: int) -> bool:
 
 
 @kept
-def _last_writes(case: Case) -> dict[int, int]:
-    """By memory, the last operator outside of backwards and optimizers that writes to it in place."""
-    flow, last = dataflow(case), dict[int, int]()
-    for at, operation in enumerate(flow.operations):
+def _last_writes(case: Case) -> dict[int, tuple[int, int]]:
+    """By memory, the place of the last operator outside of backwards and optimizers that writes to it in place; the
+    collectives that run without gradients are in the recorded flow alone."""
+    tensors, last = dataflow(case).tensors, dict[int, tuple[int, int]]()
+    for operation in case.flow():
         if operation.backward is None:
             read = {one.tensor for one in operation.reads}
-            written = [flow.tensors[one].storage for one in operation.makes if one in read and one in flow.tensors]
+            written = [tensors[one].storage for one in operation.makes if one in read and one in tensors]
             if written and not is_optimizer(operation):
-                last.update(dict.fromkeys(written, at))
+                last.update(dict.fromkeys(written, _place(operation)))
     return last
+
+
+def _place(operation: FlowOperation) -> tuple[int, int]:
+    return operation.run, operation.position
 
 
 def scatters(case: Case, backward: int) -> bool:
