@@ -18,6 +18,7 @@ class LeftAtRest:
     """A model, the eval() after which it trains in evaluation mode, and in how many backward calls."""
 
     module: str | None
+    at: int
     switch: TrainingCall
     times: int
 
@@ -36,18 +37,28 @@ def left_at_rest(timeline: Timeline) -> list[LeftAtRest]:
         late = [
             at for at, mode in seen.items() if at > last and mode == {False} and timeline.moments[at].stack in calls
         ]
-        if switch is not None and switch.total and len(late) >= _TIMES:
-            found.append(LeftAtRest(module, switch, len(late)))
+        if switch is not None and switch[1].total and len(late) >= _TIMES:
+            found.append(LeftAtRest(module, *switch, len(late)))
     return found
 
 
-def _switch(timeline: Timeline, module: str | None, last: int) -> TrainingCall | None:
-    """The first eval() of a model after a place, provided that no train() follows, of it or of a part by itself."""
-    models, found = {call.module for _, call in timeline.of(FORWARD)}, None
-    for at, call in timeline.of(EVAL, TRAIN):
+def _switch(timeline: Timeline, module: str | None, last: int) -> tuple[int, TrainingCall] | None:
+    """The first eval() of a model after a place, with its own, provided that no train() follows, of it or a part.
+
+    A train() before the model trains on is of an evaluation that is over: several may come in a row.
+    """
+    models, found, is_over = {call.module for _, call in timeline.of(FORWARD)}, None, False
+    trains = False
+    for at, call in timeline.of(EVAL, TRAIN, FORWARD):
         is_part = call.kind is TRAIN and call.count > 0 and call.module not in models
-        if at > last and (call.module == module or (is_part and found is not None)):
-            if call.kind is TRAIN:
-                return None
-            found = found or call
+        if at <= last or (call.module != module and not (is_part and found is not None)):
+            continue
+        if call.kind is EVAL:
+            found = found or (at, call)
+        elif call.kind is FORWARD:
+            trains = trains or call.total > 0
+        elif is_part or trains or (found is None and not is_over):
+            return None
+        else:
+            found, is_over = None, True
     return found

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.memory.frozen_copies import frozen_copies
 from gradscope.explain.deductions.states.left_at_rest import LeftAtRest, left_at_rest
+from gradscope.explain.deductions.states.missed_at_times import missed_at_times
 from gradscope.explain.deductions.states.mode_helpers import asking_line
 from gradscope.explain.deductions.states.switched_back import switched_back
 from gradscope.explain.deductions.states.thawed import thawed
 from gradscope.explain.deductions.states.undone_trains import undone_trains
 from gradscope.explain.deductions.states.vain_filters import vain_filters
+from gradscope.explain.deductions.states.ways_back import WayBack, missed_way
 from gradscope.explain.deductions.states.woken_by_train import mode_line
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.source_names import parameters_by_looks
@@ -62,11 +64,13 @@ def left_in_evaluation(case: Case) -> Iterator[Cause]:
     and after which the model runs without gradients first. Where the function around eval() does nothing but switch
     modes, the line is the one that calls it. Or train() is called in step after step, and a helper calls eval() for its
     own forwards, which are without gradients, before the forward that trains: that one is in evaluation mode where the
-    helper was called since train(), and in training mode otherwise, under the same optimizers.
+    helper was called since train(), and in training mode otherwise, under the same optimizers. Where train() is called
+    below that eval() and is missed, by an early return, a condition, an exception, or as it is of other parts, the line
+    is the one that misses it; also where other rounds come by train().
     """
     for timeline in timelines(case):
         left = left_at_rest(timeline)
-        yield from _left(case, left)
+        yield from _left(case, timeline, left)
         for train, switch, times in _switched_before(timeline):
             yield Cause(
                 f"{switch.module or 'the model'} is put into training mode once, and is evaluated before it trains: "
@@ -75,23 +79,31 @@ def left_in_evaluation(case: Case) -> Iterator[Cause]:
                 (Related("called_at", switch.site, "eval()"),),
                 module=switch.module,
             )
-        yield from (cause for cause in undone_trains(timeline) if cause.module not in {one.module for one in left})
+        others = (*undone_trains(timeline), *missed_at_times(case, timeline))
+        yield from (cause for cause in others if cause.module not in {one.module for one in left})
 
 
-def _left(case: Case, left: list[LeftAtRest]) -> Iterator[Cause]:
-    """What goes on training in evaluation mode, by the line that asked for that."""
-    asked: dict[Site | None, list[LeftAtRest]] = defaultdict(list)
+def _left(case: Case, timeline: Timeline, left: list[LeftAtRest]) -> Iterator[Cause]:
+    """What goes on training in evaluation mode, by the line that asked for that, or that misses the way back."""
+    asked: dict[tuple[Site | None, WayBack | None], list[LeftAtRest]] = defaultdict(list)
     for one in left:
-        asked[asking_line(case, one.switch)].append(one)
-    for site, together in asked.items():
+        way = missed_way(case, timeline, one.at, one.switch)
+        asked[way.site if way is not None else asking_line(case, one.switch), way].append(one)
+    for (site, way), together in asked.items():
         names = list(dict.fromkeys(one.module or "the model" for one in together))
         go, whose = ("goes", "its") if len(names) == 1 else ("go", "their")
         switches = dict.fromkeys(one.switch.site for one in together)
+        after = f"after this: {max(one.times for one in together)} "
+        if way is not None:
+            after = f"as {way.why}: {max(one.times for one in together)} "
+        places = [Related("called_at", place, "eval()") for place in switches if place != site]
+        if way is not None and way.train is not None:
+            places.append(Related("called_at", way.train, "train()"))
         yield Cause(
-            f"{several(names)} {go} on training in evaluation mode after this: {max(one.times for one in together)} "
+            f"{several(names)} {go} on training in evaluation mode {after}"
             f"backward calls with {sum(one.switch.total for one in together)} of {whose} layers switched",
             site,
-            tuple(Related("called_at", place, "eval()") for place in switches if place != site),
+            tuple(places),
             module=together[0].module,
         )
 
