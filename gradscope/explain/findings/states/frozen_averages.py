@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients.frozen_losses import freezing_lines
 from gradscope.explain.deductions.states.trained_after_freeze import trained_after
+from gradscope.explain.deductions.states.unreached_train import UnreachedTrain, unreached_train
 from gradscope.explain.deductions.states.woken_by_train import Waking, mode_line, waking
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
@@ -40,15 +41,34 @@ def frozen_averages_move(case: Case) -> Iterator[Cause]:
     require grad, and its weight did not require grad again later. The line is the train() of the model that came after
     an eval() of the frozen part, or the call that gives a function the model for its mode only. Else it is a train()
     that runs behind what freezes them, or the only one that freezes something, or one of that name, or the one that
-    normalises. Or all this without gradients, as of a teacher, where there is such a train() behind an eval(). A hint:
+    normalises. Or the class with a base whose own train(), which calls eval(), stands behind a module's and is not
+    reached. Or all this without gradients, as of a teacher, where there is such a train() behind an eval(). A hint:
     averages may be meant to follow the new data.
     """
     for what in (FROZEN_MOVES, FROZEN_MOVES_AT_REST):
         moving = [notice for notice in case.notices() if notice.what == what]
-        woken = waking(case, {notice.stack for notice in moving}) if moving else None
+        stacks = {notice.stack for notice in moving}
+        unreached = unreached_train(case, stacks) if moving else None
+        if unreached is not None:
+            yield _unreached(unreached, moving)
+            return
+        woken = waking(case, stacks) if moving else None
         if woken is not None or (moving and what == FROZEN_MOVES):
             yield _cause(case, moving, woken)
             return
+
+
+def _unreached(found: UnreachedTrain, moving: list[Notice]) -> Cause:
+    """A base's train() that would have kept them at rest."""
+    places = ((found.train, "the train() that is not reached"), (moving[0].site, "normalises by the batch"))
+    return Cause(
+        "the base with a train() of its own stands behind a module among the bases: nn.Module's is called in its "
+        "place, and frozen batch normalisations are in training mode",
+        found.declared,
+        tuple(Related("declared_at", site, what) for site, what in places if site is not None),
+        certain=False,
+        advice="name that base before the module among the bases",
+    )
 
 
 def _cause(case: Case, moving: list[Notice], woken: Waking | None) -> Cause:
