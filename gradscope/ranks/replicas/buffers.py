@@ -188,7 +188,7 @@ def _written(ranks: Ranks, found: Apart, changing: set[str], looks: list[int]) -
     before = [look for look in looks if look < found.backward]
     with load(Path(ranks.rank(found.odd[0]).path)) as recording:
         site = parted_at(recording, found.leaf, (before[-1], found.backward)) if before else None
-        return site or written_with(recording, changing)
+        return site or written_with(recording, changing) or written_with(recording, changing, anywhere=True)
 
 
 def _changing(measured: Looks, looks: list[int]) -> set[str]:

@@ -11,11 +11,12 @@ from gradscope.model.flow import GradientState
 from gradscope.model.site import Origin, Site, Stack, user_site
 from gradscope.model.training import MADE
 from gradscope.ranks.source.passing import parting
-from gradscope.ranks.source.syntax import at_line, function_around, tree_of
+from gradscope.ranks.source.syntax import at_line, function_around, nodes_of, tree_of
 from gradscope.store.reader import Recording
 
 _PARTS = "fully_shard"
 _LISTS = frozenset(("parameters", "named_parameters"))
+_FAR = 3  # functions in one another that list parameters
 _States = dict[int, dict[int, set[GradientState]]]  # by optimizer and parameter, those at its steps
 
 
@@ -76,7 +77,7 @@ def _listed(recording: Recording, made: Site, parted: Site) -> Site:
         return made
     bound = [node for node in statements if isinstance(node, ast.Assign | ast.AnnAssign) and node.lineno < made.line]
     names = _given(max(around, key=lambda one: one.lineno), [node for node in bound if node.lineno > parted.line])
-    listing = [node for node in bound if node.lineno < parted.line and _lists(node)]
+    listing = [node for node in bound if node.lineno < parted.line and _lists(recording, made, node)]
     lines = [node.lineno for node in listing if any(_binds(node, name) for name in names)]
     return at_line(recording, made, max(lines)) if lines else made
 
@@ -97,8 +98,13 @@ def _binds(node: ast.Assign | ast.AnnAssign, name: str) -> bool:
     return any(isinstance(one, ast.Name) and one.id == name for each in targets for one in ast.walk(each))
 
 
-def _lists(node: ast.AST) -> bool:
-    return any(isinstance(one, ast.Call) and called_name(one) in _LISTS for one in ast.walk(node))
+def _lists(recording: Recording, site: Site, node: ast.AST, far: int = _FAR) -> bool:
+    """Whether it calls what lists parameters, by way of functions of its file as well."""
+    called = {called_name(one) for one in ast.walk(node) if isinstance(one, ast.Call)}
+    if called & _LISTS or not far:
+        return bool(called & _LISTS)
+    functions = (one for one in nodes_of(tree_of(recording, site)) if isinstance(one, ast.FunctionDef))
+    return any(_lists(recording, site, one, far - 1) for one in functions if one.name in called)
 
 
 def _parts(stack: Stack) -> bool:

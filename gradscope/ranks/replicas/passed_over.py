@@ -11,6 +11,7 @@ from gradscope.model.site import Site
 from gradscope.ranks.core.copies import Apart
 from gradscope.ranks.core.known import Ranks, Told
 from gradscope.ranks.gradients.sent_parameters import held_by, sent_by
+from gradscope.ranks.replicas.joining import joined_at
 from gradscope.ranks.source.syntax import JUMPS, Loop, at_line, function_around, tree_of
 from gradscope.store.reader import Recording, load
 
@@ -18,8 +19,8 @@ _MOST = 8  # ranks: each is read
 
 
 def passed_over(ranks: Ranks, found: Apart) -> Told | None:
-    """Which rank keeps a parameter that is not the same on all for itself, in words, and the one condition under which
-    the loop that broadcasts others passes by some; else the line that broadcasts."""
+    """Which rank keeps a parameter that is not the same on all for itself, in words, and the line by which it
+    joined later, or the one condition under which the loop that broadcasts others passes by some; else its line."""
     if len(found.members) > _MOST:
         return None
     with ExitStack() as files:
@@ -34,7 +35,9 @@ def passed_over(ranks: Ranks, found: Apart) -> Told | None:
         if site is None or found.leaf in sent:
             return None
         why = f"rank {owners[0]} alone steps it, and sends it to no other, as is done with {min(alone)}"
-        return why, _passes_by(read[owners[0]], site) or site
+        own = next(leaf for leaf in held_by(read[owners[0]]) if ranks.own(owners[0], leaf) == found.leaf)
+        joined = joined_at(read[owners[0]], own, site)
+        return why, joined or _passes_by(read[owners[0]], site) or site
 
 
 def _passes_by(recording: Recording, site: Site) -> Site | None:

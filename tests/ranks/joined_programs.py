@@ -1,0 +1,184 @@
+"""Small programs of two ranks that come to train more than at first, whose hooks move a buffer, or whose helpers list
+parameters for an optimizer; and their healthy twins. They run as those of `group_programs.py` do."""
+
+import sys
+
+import torch
+from group_programs import STEPS, chosen, data, run
+from torch import distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.nn.parallel import DistributedDataParallel as Replicated
+
+
+class Slate(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.first = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 8))
+        self.last = nn.Linear(8, 1)
+
+    def forward(self, x):
+        return self.last(self.first(x).relu())
+
+
+class Shared:
+    """Each parameter is stepped by one rank, which sends it to the other."""
+
+    def __init__(self, parameters):
+        self.rank, self.everything = dist.get_rank(), list(parameters)
+        self.owners = {one: at % 2 for at, one in enumerate(self.everything)}
+        self.own = torch.optim.SGD([one for one, owner in self.owners.items() if owner == self.rank], lr=0.1)
+
+    def more(self, parameters):
+        for at, one in enumerate(parameters):
+            self.everything += [one]  # expect: GS792 in joins_without_an_owner
+            if at % 2 == self.rank:
+                self.own.add_param_group({"params": [one]})
+
+    def more_with_owners(self, parameters):
+        for at, one in enumerate(parameters):
+            self.everything += [one]
+            self.owners[one] = at % 2
+            if at % 2 == self.rank:
+                self.own.add_param_group({"params": [one]})
+
+    @torch.no_grad()
+    def step(self):
+        for one in self.everything:
+            dist.all_reduce(one.grad)
+            one.grad /= 2
+        self.own.step()
+        for one, owner in self.owners.items():
+            dist.broadcast(one, owner)
+
+
+def thawing(rank, join):
+    net = Slate()
+    net.first.requires_grad_(False)
+    shared = Shared(net.last.parameters())
+    for step in range(12):
+        if step == 4:
+            net.first.requires_grad_(True)
+            join(shared, net.first.parameters())
+        net.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        shared.step()
+
+
+def joins_without_an_owner(rank):
+    """As in https://github.com/lodestone-rock/RamTorch/issues/13."""
+    thawing(rank, Shared.more)
+
+
+def healthy_joins_with_an_owner(rank):
+    thawing(rank, Shared.more_with_owners)
+
+
+def joins_in_the_loop(rank):
+    net = Slate()
+    net.last.requires_grad_(False)
+    trained = [*net.first.parameters()]
+    sent = {one: at % 2 for at, one in enumerate(trained)}
+    optimizer = torch.optim.SGD([one for one, owner in sent.items() if owner == rank], lr=0.1)
+    for step in range(12):
+        if step == 5:
+            trained += net.last.requires_grad_(True).parameters()
+            late = [*net.last.parameters()]
+            optimizer.add_param_group({"params": [late[rank]]})  # expect: GS792
+        net.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        for one in trained:
+            dist.all_reduce(one.grad)
+        optimizer.step()
+        for one, owner in sent.items():
+            dist.broadcast(one.data, owner)
+
+
+class Doors(nn.Module):
+    """Each sample goes through one of three doors, by a lean that is moved towards those that few take."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(2)
+        self.ways = nn.Linear(4, 3)
+        self.register_buffer("lean", torch.zeros(3))
+        self.taken = torch.zeros(3)
+
+    def forward(self, x):
+        scores = self.ways(x).sigmoid()
+        door = (scores + self.lean).argmax(1)
+        self.taken = self.taken + torch.bincount(door, minlength=3)
+        return scores.gather(1, door[:, None])
+
+
+def leaning(rank, balance):
+    doors = Doors()
+    net = Replicated(doors, broadcast_buffers=False)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    optimizer.register_step_post_hook(lambda *_: balance(doors))
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        net(data(rank, step) + 2.0 * rank).square().mean().backward()
+        optimizer.step()
+
+
+def hook_leans_by_its_own(rank):
+    """As in https://github.com/pytorch/torchtitan/pull/1114."""
+
+    def balance(doors):
+        rare = doors.taken.mean() - doors.taken  # expect: GS797
+        doors.lean.add_(rare, alpha=0.01)
+        doors.taken = torch.zeros(3)
+
+    leaning(rank, balance)
+
+
+def healthy_hook_leans_by_all(rank):
+    def balance(doors):
+        dist.all_reduce(doors.taken)
+        doors.lean.add_(doors.taken.mean() - doors.taken, alpha=0.01)
+        doors.taken = torch.zeros(3)
+
+    leaning(rank, balance)
+
+
+def named(net, wanted):
+    return {name: one for name, one in net.named_parameters() if wanted in name}
+
+
+def values(net, wanted):
+    return [*named(net, wanted).values()]
+
+
+def parted(net):
+    mesh = init_device_mesh("cpu", (2,))
+    fully_shard(net.first, mesh=mesh)
+    return fully_shard(net, mesh=mesh)
+
+
+def trained(net, groups, rank):
+    optimizer = torch.optim.SGD([{"params": one} for one in groups], lr=0.1)
+    for step in range(STEPS):
+        net(data(rank, step)).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def helper_lists_before_it_is_parted(rank):
+    """As in https://github.com/huggingface/accelerate/issues/3209."""
+    net = Slate()
+    plain = values(net, "bias")  # expect: GS788
+    net = parted(net)
+    trained(net, [plain, values(net, "weight")], rank)
+
+
+def healthy_helper_lists_after_it_is_parted(rank):
+    net = parted(Slate())
+    plain = values(net, "bias")
+    trained(net, [plain, values(net, "weight")], rank)
+
+
+if __name__ == "__main__":
+    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)
