@@ -24,6 +24,7 @@ from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.gradients.scaled import Side, decided_apart
 from gradscope.ranks.meeting.closures import called_unevenly
 from gradscope.ranks.replicas.crossed_sums import crossed_before
+from gradscope.ranks.replicas.drawn_writes import drawn_for
 from gradscope.ranks.replicas.rates import unlike_rates
 from gradscope.ranks.replicas.written_from import written_from_alone
 from gradscope.ranks.source.chosen import gone_through_by_rank
@@ -127,15 +128,20 @@ def _writes(odd: Side, other: Side, leaves: tuple[str, str], looks: tuple[int, i
         if stack is not None and site is not None:
             why = f"rank {rank.rank} writes it, and the other does not"
             return why, rank_that_decides(recording, stack) or gone_through_by_rank(recording, stack) or site
-    return _written_by_all(odd, other, ours[0], looks[1]) if ours else None
+    return _written_by_all(odd, other, ours[0], looks) if ours else None
 
 
-def _written_by_all(odd: Side, other: Side, stack: Stack, apart: int) -> tuple[str, Site] | None:
-    """Where one rank alone brings up to date what all write by one line; else that line."""
+def _written_by_all(odd: Side, other: Side, stack: Stack, looks: tuple[int, int]) -> tuple[str, Site] | None:
+    """Where one rank alone brings up to date what all write by one line, or each draws it; else that line."""
     site = user_site(stack)
-    alone = written_from_alone(odd[1], other[1], stack, apart)
-    if alone is None or site is None:
-        return None if site is None else ("each rank writes it by itself", site)
+    if site is None:
+        return None
+    alone = written_from_alone(odd[1], other[1], stack, looks[1])
+    drawn = drawn_for(odd[1], other[1], stack, looks) if alone is None else None
+    if drawn is not None:
+        return f"line {site.line} writes it, by random numbers that each rank draws here by itself", drawn
+    if alone is None:
+        return "each rank writes it by itself", site
     rank = (odd, other)[alone[0]][0].rank
     why = f"line {site.line} writes it on all ranks, from what rank {rank} alone brings up to date"
     return why, alone[1]
