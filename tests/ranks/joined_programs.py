@@ -1,5 +1,6 @@
-"""Small programs of two ranks that come to train more than at first, whose hooks move a buffer, or whose helpers list
-parameters for an optimizer; and their healthy twins. They run as those of `group_programs.py` do."""
+"""Small programs of two ranks that come to train more than at first, whose hooks move a buffer, whose helpers list
+parameters for an optimizer, or that write weights by what they draw; and their healthy twins. They run as those of
+`group_programs.py` do."""
 
 import sys
 
@@ -178,6 +179,74 @@ def healthy_helper_lists_after_it_is_parted(rank):
     net = parted(Slate())
     plain = values(net, "bias")
     trained(net, [plain, values(net, "weight")], rank)
+
+
+def by_hand(rank, after, steps=12):
+    net = Slate()
+    torch.manual_seed(rank)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(steps):
+        optimizer.zero_grad()
+        net(data(rank, step) + 0.01 * torch.randn(1)).square().mean().backward()
+        for one in net.parameters():
+            dist.all_reduce(one.grad)
+            one.grad /= 2
+        optimizer.step()
+        after(net, step)
+
+
+class Thins:
+    """Half of the weights are zero from one step on."""
+
+    def __init__(self, order):
+        self.order, self.kept = order, {}
+
+    @torch.no_grad()
+    def __call__(self, net, step):
+        for name, one in net.named_parameters():
+            if step == 5 and one.ndim == 2:
+                self.kept[name] = self.half(one.detach())
+            if name in self.kept:
+                one.mul_(self.kept[name])
+
+    def half(self, weight):
+        order = self.order(weight)
+        return (order > order.median()).float()
+
+
+def thins_by_its_own_draw(rank):
+    """As in https://github.com/neuralmagic/sparseml/issues/429."""
+
+    def order(weight):
+        return weight.abs() + 0.5 * torch.rand_like(weight)  # expect: GS792
+
+    by_hand(rank, Thins(order))
+
+
+def healthy_thins_by_one_draw(rank):
+    drawing = torch.Generator().manual_seed(3)
+    by_hand(rank, Thins(lambda weight: weight.abs() + 0.5 * torch.rand(weight.shape, generator=drawing)))
+
+
+def wakes_a_unit_by_its_own_draw(rank):
+    def wake(net, step):
+        if step == 6:
+            fresh = torch.randn(1, 8)  # expect: GS792
+            with torch.no_grad():
+                net.last.weight.copy_(fresh)
+
+    by_hand(rank, wake)
+
+
+def healthy_wakes_a_unit_by_what_is_sent(rank):
+    def wake(net, step):
+        if step == 6:
+            fresh = torch.randn(1, 8)
+            dist.broadcast(fresh, 0)
+            with torch.no_grad():
+                net.last.weight.copy_(fresh)
+
+    by_hand(rank, wake)
 
 
 if __name__ == "__main__":
