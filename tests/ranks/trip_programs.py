@@ -311,5 +311,33 @@ def writes_what_each_drew(rank):
     tides(rank, keep, draw)
 
 
+def nights(rank, is_kept):
+    """Each third night all ranks meet for three numbers."""
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+
+    def listen(heard):
+        optimizer.zero_grad()
+        net(heard).square().mean().backward()
+        dist.all_reduce(net[0].bias.grad[:1].clone())
+        optimizer.step()
+
+    for night in range(3 * STEPS):
+        heard = data(rank, night) * (rank == 0 or night != 5)
+        if is_kept(heard):
+            listen(heard)  # expect: GS790 in skips_silent_nights
+        if night % 3 == 2:
+            dist.all_reduce(torch.ones(3))
+
+
+def skips_silent_nights(rank):
+    """As in https://github.com/NVIDIA-NeMo/Automodel/pull/2468."""
+    nights(rank, torch.any)
+
+
+def healthy_listens_each_night(rank):
+    nights(rank, torch.is_tensor)
+
+
 if __name__ == "__main__":
     run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

@@ -17,7 +17,7 @@ from gradscope.ranks.meeting.met import Met, are_in_one_trip, came_round, has_me
 from gradscope.ranks.meeting.parting import Parting
 from gradscope.ranks.meeting.receiving import made_to_receive
 from gradscope.ranks.meeting.skipping import has_met_there, left_out_by
-from gradscope.ranks.source.counting import goes_by_an_own_count
+from gradscope.ranks.source.counting import goes_by_an_own_count, goes_by_the_trip
 from gradscope.ranks.source.deciding import decided_at, part_of
 from gradscope.ranks.source.drawn_parts import drawn_for_part
 from gradscope.ranks.source.given import made_at
@@ -127,16 +127,19 @@ def _skipped_step(one: Met, other: Met) -> Site | None:
 
 
 def _branched(odd: Met, usual: Met, parting: Parting) -> Turn | None:
-    """A branch that one took and the other passed by; what most do is nobody's turn."""
+    """A branch that one took and the other passed by, and rather one that parts ranks in one trip; what most do is
+    nobody's turn."""
     pairs = ((odd, usual), (usual, odd)) if len(parting.odd) == len(parting.others) else ((odd, usual),)
     begin_anew = not parting.at or are_in_one_trip(odd, usual)
+    found: list[tuple[Met, Met, Branch]] = []
     for one, other in pairs:
         anew = begin_anew or (came_round(one, other) and not _steps_left_by_any(one, other))
         before = None if anew else one.before if same_way(one.before, other.before) else ()
         branch = passed_by(texts_of(one, other), one.stack, other.stack, before)
         if branch is not None:
-            return _turned(one, other, branch)
-    return None
+            found.append((one, other, branch))
+    by_more = [one for one in found if not goes_by_the_trip(texts_of(*one[:2]), one[0].stack, one[2].condition)]
+    return next((_turned(*one) for one in by_more or found), None)
 
 
 def _steps_left_by_any(one: Met, other: Met) -> bool:

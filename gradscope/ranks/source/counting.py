@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradscope.functions.source import called_name
 from gradscope.model.site import Site, Stack
-from gradscope.ranks.source.given import frames_of
+from gradscope.ranks.source.given import Frame, frames_of
 from gradscope.ranks.source.syntax import Function, nodes_of, tree_of
 from gradscope.store.reader import Recording
 
@@ -16,10 +17,7 @@ _Place = ast.Name | ast.Attribute
 def goes_by_an_own_count(recording: Recording, stack: Stack, condition: Site) -> bool:
     """Whether a condition asks for what is counted under another one: an attribute anywhere in the program, a variable
     in the condition's own function."""
-    place = condition.file, condition.function
-    frame = next((one for one in frames_of(recording, stack) if (one.site.file, one.site.function) == place), None)
-    ifs = [] if frame is None else [node for node in ast.walk(frame.function) if isinstance(node, ast.If)]
-    test = next((node.test for node in ifs if node.lineno == condition.line), None)
+    frame, test = _asked(recording, stack, condition)
     if frame is None or test is None:
         return False
     asked = {_named(node) for node in ast.walk(test) if isinstance(node, _Place) and isinstance(node.ctx, ast.Load)}
@@ -28,6 +26,44 @@ def goes_by_an_own_count(recording: Recording, stack: Stack, condition: Site) ->
     counted = {each for function in functions for each in _counted(function) if isinstance(each, ast.Attribute)}
     own = {each for each in _counted(frame.function) if isinstance(each, ast.Name)}
     return any(_named(each) in asked for each in counted | own)
+
+
+def goes_by_the_trip(recording: Recording, stack: Stack, condition: Site) -> bool:
+    """Whether a condition takes the number of a loop's trip by a modulus, and asks for nothing else that varies: ranks
+    that are in one trip come to the same."""
+    frame, test = _asked(recording, stack, condition)
+    if frame is None or test is None or any(isinstance(node, ast.Call) for node in ast.walk(test)):
+        return False
+    moduli = [node for node in ast.walk(test) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)]
+    trips = set(_trips(frame.function))
+    names = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
+    counted = {name.id for node in moduli for name in ast.walk(node.left) if isinstance(name, ast.Name)}
+    return bool(counted) and counted <= trips and not (names - trips) & set(_bound(frame.function))
+
+
+def _asked(recording: Recording, stack: Stack, condition: Site) -> tuple[Frame | None, ast.expr | None]:
+    """The function of a condition, and what that asks."""
+    place = condition.file, condition.function
+    frame = next((one for one in frames_of(recording, stack) if (one.site.file, one.site.function) == place), None)
+    ifs = [] if frame is None else [node for node in ast.walk(frame.function) if isinstance(node, ast.If)]
+    return frame, next((node.test for node in ifs if node.lineno == condition.line), None)
+
+
+def _trips(function: ast.AST) -> Iterator[str]:
+    """The names that count the trips of a function's loops, and are bound by nothing else in it."""
+    bound = list(_bound(function))
+    for loop in (node for node in ast.walk(function) if isinstance(node, ast.For)):
+        called = called_name(loop.iter) if isinstance(loop.iter, ast.Call) else ""
+        pair = loop.target.elts if isinstance(loop.target, ast.Tuple) else []
+        counter = loop.target if called in ("range", "trange") else pair[0] if called == "enumerate" and pair else None
+        if isinstance(counter, ast.Name) and bound.count(counter.id) == 1:
+            yield counter.id
+
+
+def _bound(function: ast.AST) -> Iterator[str]:
+    """The names that a function binds."""
+    nodes = (node for node in ast.walk(function) if isinstance(node, ast.Name))
+    yield from (node.id for node in nodes if isinstance(node.ctx, ast.Store))
 
 
 def _counted(function: ast.AST) -> Iterator[ast.expr]:
