@@ -20,7 +20,6 @@ from gradscope.model.site import Site
 from gradscope.model.training import LEARN, STEP
 from gradscope.store.asked import kept
 
-_COLLECTIVES = "c10d."
 _AROUND = 2  # steps of the optimizer between the looks at both sides of the change, and after it
 
 
@@ -78,22 +77,7 @@ def _is_left_out(case: Case, one: FlowTensor, leaves: dict[int, set[int]], after
     """Whether it is a module's parameter that each later look finds as well, and that nobody updates by hand."""
     later = [reached for number, reached in leaves.items() if number >= after]
     named = one.parameter and "." in (one.leaf or "")
-    by_another = one.storage in _received(case)
-    return (
-        named and all(one.number in reached for reached in later) and not (by_another or is_updated_by_hand(case, one))
-    )
-
-
-@kept
-def _received(case: Case) -> set[int]:
-    """The memory that collectives write behind a backward: another rank steps that parameter, and sends it."""
-    tensors, begun, found = dataflow(case).tensors, False, set[int]()
-    for one in case.flow():
-        begun = begun or one.backward is not None
-        if begun and one.backward is None and one.operation.name.startswith(_COLLECTIVES):
-            read = {each.tensor for each in one.reads}
-            found |= {tensors[each].storage for each in one.makes if each in read and each in tensors}
-    return found
+    return named and all(one.number in reached for reached in later) and not is_updated_by_hand(case, one)
 
 
 def _line(case: Case, before: int, after: int) -> Site | None:
