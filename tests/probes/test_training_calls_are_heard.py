@@ -68,6 +68,22 @@ def test_a_loop_is_told_in_its_order(tmp_path: Path) -> None:
     assert kinds == [MADE, TRAIN, *2 * [ZERO_GRAD, FORWARD, CLIP, STEP], EVAL, FORWARD]
 
 
+@pytest.mark.parametrize(
+    ("register", "order"),
+    [("register_step_pre_hook", [CLIP, STEP]), ("register_step_post_hook", [STEP, CLIP])],
+)
+def test_a_hook_clips_before_the_step_or_behind_it(register: str, order: list[CallKind], tmp_path: Path) -> None:
+    with gradscope.record(tmp_path / "run.gscope"):
+        model = net()
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        getattr(optimizer, register)(lambda *_: nn.utils.clip_grad_norm_(model.parameters(), 1.0) and None)
+        for _ in range(2):
+            model(torch.ones(4, 2)).sum().backward()
+            optimizer.step()
+    kinds = [call.kind for call in calls_of(tmp_path / "run.gscope")]
+    assert kinds == [MADE, *2 * [FORWARD, *order]]
+
+
 def test_each_call_says_what_it_found(tmp_path: Path) -> None:
     with gradscope.record(tmp_path / "run.gscope"):
         model = net()

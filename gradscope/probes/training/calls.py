@@ -20,6 +20,7 @@ import torch
 from gradscope.model.training import (
     ASSIGN,
     AUTOCAST,
+    CLIP,
     EVAL,
     FORWARD,
     FREEZE,
@@ -31,6 +32,7 @@ from gradscope.model.training import (
     STEP,
     TRAIN,
     UNHOOK,
+    UNSCALE,
     CallKind,
 )
 from gradscope.probes.core.backward_call import BackwardCall
@@ -43,6 +45,7 @@ from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
 from gradscope.probes.tensors.accelerators import is_capturing, is_far
 from gradscope.probes.tensors.value_samples import is_plain
+from gradscope.probes.training.before_updates import BeforeUpdates
 from gradscope.probes.training.described import HEARD, Said, counted
 from gradscope.probes.training.one_memory import OneMemory
 from gradscope.probes.training.shared_parameters import SharedParameters
@@ -59,6 +62,7 @@ _REPEATED = (FORWARD, AUTOCAST)  # in loops over models or batches, and in backw
 _ONCE_A_LINE = (LEARN, FREEZE, UNHOOK)  # in loops over a model's modules: the first of a loop stands for all
 _LAST = 6  # among which these are not written again
 _OF_A_MODEL = (TRAIN, EVAL, FORWARD)  # its modes: what a wrapper wraps goes by the name of the wrapper
+_OF_GRADIENTS = (CLIP, UNSCALE)  # in a pre-hook of an optimizer they come before the step that uses them
 _STACK = 3  # its place in a row
 _MODE = "mode"  # of train(): whether it is to be training mode
 _INSIDE = 3  # frames behind a function of torch's in which it may be called by itself
@@ -81,9 +85,11 @@ class TrainingCalls(Watcher):
         self._runs = itertools.count(1)
         self._was_last = False  # a window's last step had ended: what was heard since is its update
         self._shared, self._wrapped, self._over_one = SharedParameters(), WrappedModules(), OneMemory()
+        self._updates = BeforeUpdates()
         self._undo: list[Callable[[], None]] = []
         context.events.step_begins.append(self._begins)
         context.events.optimizer_steps.append(self._step)
+        context.events.optimizer_stepped.append(self._stepped)
         context.events.model_called.append(self._forward)
 
     def __enter__(self) -> TrainingCalls:
@@ -145,8 +151,12 @@ class TrainingCalls(Watcher):
     def _step(self, optimizer: Any, frame: Any, present: list[bool], froze: bool) -> None:
         if not self._threads.current.busy:
             stack = self._add(counted(STEP, optimizer, present), frame)
+            self._updates.begins(self._threads.current.number, optimizer, present)
             if self._steps.recorded:
                 self._note_one_memory(optimizer, present, stack)
+
+    def _stepped(self, optimizer: Any) -> None:
+        self._updates.ends(self._threads.current.number)
 
     def _note_one_memory(self, optimizer: Any, present: list[bool], stack: int) -> None:
         number = self._optimizers.of(optimizer)
@@ -191,7 +201,14 @@ class TrainingCalls(Watcher):
         else:
             is_new = kind not in _REPEATED or row not in calls[-_LAST:]
         if is_new:
-            calls.append(row)
+            calls.insert(self._place(kind, calls), row)
+
+    def _place(self, kind: CallKind, calls: list[tuple[int, ...]]) -> int:
+        """Where a call belongs: at the end, but for what a hook does to gradients before its step uses them."""
+        steps = self._kinds.get(STEP)
+        is_before = kind in _OF_GRADIENTS and self._updates.are_to_come(self._threads.current.number)
+        found = (at for at in reversed(range(len(calls))) if is_before and calls[at][0] == steps)
+        return next(found, len(calls))
 
     def _begins(self, recorded: bool) -> None:
         """A step begins: what happens until one is recorded is not known."""
