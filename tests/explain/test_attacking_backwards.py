@@ -42,6 +42,19 @@ MOVED = """    gap = torch.zeros_like(scan, requires_grad=True)
         gap = (gap + 0.1 * gap.grad.sign()).detach().requires_grad_()
 """
 NEXT = "    return (scan + 0.1 * moved.grad.sign()).clamp(-3, 3)\n"
+IN_PLACE = """    gap = torch.empty_like(scan).uniform_(-0.1, 0.1).requires_grad_()
+    for _ in range(4):
+        right(model(scan + gap), kind).backward()
+        with torch.no_grad():
+            gap.add_(gap.grad.sign(), alpha=0.1).clamp_(-0.3, 0.3)
+        gap.grad = None
+"""
+BY_DATA = """    gap = torch.zeros_like(scan, requires_grad=True)
+    for _ in range(5):
+        right(model(scan + gap), kind).backward()
+        gap.data += 0.1 * gap.grad / gap.grad.abs().mean()
+        gap.grad.zero_()
+"""
 CLEARS, HARDER = "        optimizer.zero_grad()\n", "        scan = harder(scan, kind)\n"
 STEP = "        optimizer.step()\n"
 SURE = {
@@ -49,6 +62,18 @@ SURE = {
     "after some steps": (((HARDER, "        if _ > 5: scan = harder(scan, kind)\n"),), LEAVES),
     "of a distance that is moved again and again": (
         ((LEAVES, MOVED), (NEXT, "    return (scan + gap).detach()\n"), ("        print(loss.item())\n", "")),
+        "right(model(scan + gap), kind).backward()",
+    ),
+    "of a leaf that is moved in place": (
+        ((LEAVES, IN_PLACE), (NEXT, "    return (scan + gap).detach()\n"), ("        print(loss.item())\n", "")),
+        "right(model(scan + gap), kind).backward()",
+    ),
+    "of a leaf that is moved by its data, after some steps": (
+        (
+            (LEAVES, BY_DATA),
+            (NEXT, "    return scan + gap.detach()\n"),
+            (HARDER, "        if _ > 5: scan = harder(scan, kind)\n"),
+        ),
         "right(model(scan + gap), kind).backward()",
     ),
     "cleared behind the step": (((CLEARS, ""), (STEP, f"{STEP}{CLEARS}")), LEAVES),
@@ -85,6 +110,10 @@ SENT = """        code = model[:3](scan)
 HEALTHY = {
     "sent on to the layers below": ((HARDER, ""), (OWN, SENT)),
     "cleared behind it": ((NEXT, f"    model.zero_grad()\n{NEXT}"),),
+    "a leaf that is moved in place, cleared behind it": (
+        (LEAVES, IN_PLACE),
+        (NEXT, "    optimizer.zero_grad()\n    return (scan + gap).detach()\n"),
+    ),
     "cleared after it": ((CLEARS + HARDER, HARDER + CLEARS),),
     "for the input alone": ((LEAVES, "    right(model(moved), kind).backward(inputs=[moved])\n"),),
     "by grad()": (

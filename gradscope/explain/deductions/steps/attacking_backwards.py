@@ -20,6 +20,7 @@ from gradscope.explain.evidence.words import several
 from gradscope.model.finding import Related, Severity
 from gradscope.model.flow import GradientState
 from gradscope.model.graph import Backward
+from gradscope.model.site import Stack
 from gradscope.model.training import STEP, ZERO_GRAD
 from gradscope.store.asked import kept
 
@@ -83,7 +84,7 @@ def _shared(case: Case, optimizer: int, one: _Attack) -> list[str]:
 def _is_made_of_its_gradient(case: Case, flow: RecordedDataflow, one: _Attack) -> bool:
     """Whether the loss of the training's own backward is computed of the gradient of an input of the last call."""
     start = _begins(case).get(one.last.number)
-    shapes = {flow.shape(leaf) for leaf in _inputs(case, one.last.number)} - _weights(case)
+    shapes = {flow.shape(leaf) for leaf in _inputs(case, one.last.stack)} - _weights(case)
     if start is None or not shapes:
         return False
     roots = [root.tensor for root in flow.roots if root.backward == one.own.number]
@@ -93,7 +94,10 @@ def _is_made_of_its_gradient(case: Case, flow: RecordedDataflow, one: _Attack) -
 def _leads_to(
     flow: RecordedDataflow, roots: Iterable[int], backward: int, start: int, shapes: set[tuple[int, ...]]
 ) -> bool:
-    """Whether a way back from some tensors comes to what a backward made, of one of these shapes."""
+    """Whether a way back from some tensors comes to what a backward made, of one of these shapes.
+
+    An input that is a leaf may be moved in place, which is no initialisation here.
+    """
     waiting = [(root, len(flow.operations)) for root in roots]
     seen, walked = set[int](), dict[int, int]()
     while waiting:
@@ -102,7 +106,8 @@ def _leads_to(
         if tensor in seen or known is None or known.parameter:
             continue
         seen.add(tensor)
-        for at in flow.sources(tensor, before, walked):
+        moved = (at for at in flow.makers.get(tensor, ()) if at < before and flow.sets_leaf(at, tensor))
+        for at in (*flow.sources(tensor, before, walked), *moved):
             operation = flow.operations[at]
             if operation.backward == backward and known.type.shape in shapes:
                 return True
@@ -130,10 +135,11 @@ def _weights(case: Case) -> set[tuple[int, ...]]:
     return {flow.shape(one) for one in held | parameters}
 
 
-def _inputs(case: Case, backward: int) -> list[int]:
-    """The leaves that a backward reached and that are no parameters."""
-    flow = dataflow(case)
-    known = (flow.tensors.get(one) for one in states_at(case).get(backward, {}))
+def _inputs(case: Case, line: Stack) -> list[int]:
+    """The leaves that the backward calls of a line reached and that are no parameters, in those that were looked at."""
+    flow, states = dataflow(case), states_at(case)
+    calls = (call.number for call in case.backwards() if call.stack == line)
+    known = (flow.tensors.get(leaf) for call in calls for leaf in states.get(call, {}))
     return [one.number for one in known if one is not None and not one.parameter]
 
 

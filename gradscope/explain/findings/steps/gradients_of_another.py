@@ -13,6 +13,7 @@ from gradscope.explain.deductions.steps.attacking_backwards import left_by_attac
 from gradscope.explain.deductions.steps.gradients_of_steps import held_by, is_read_before, steps_of
 from gradscope.explain.deductions.steps.probing_backwards import left_by_probes
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.optimizers import creation
 from gradscope.explain.evidence.timeline import Moment, is_whole, timelines
 from gradscope.explain.evidence.words import several
 from gradscope.model.finding import Related
@@ -29,11 +30,14 @@ _EMPTY = (GradientState.NONE, GradientState.ZERO)
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """In a step: backward `others`, whose gradients optimizer `other` used, and `own`, which added to what is left."""
+    """In a step: backward `others`, whose gradients optimizer `other` used where it `stepped`, and `own`, which adds
+    to what is left if nothing is cleared in between."""
 
     others: Backward
     other: int
+    stepped: Stack
     own: Backward
+    is_cleared: bool
 
 
 def left_by_another(case: Case) -> Iterator[Cause]:
@@ -58,9 +62,10 @@ def left_by_another(case: Case) -> Iterator[Cause]:
 
     Do instead: clear right before the backward whose gradients are meant.
 
-    How it is found: in every step of an optimizer, a backward gives fresh gradients to its parameters on the way to
-    those of another optimizer, which then steps; a backward on another line reaches none of those, and adds to what is
-    there. A hint, for both losses may be meant. Nothing is said where the two lie side by side, or the other behind.
+    How it is found: in every step of an optimizer that follows one of another, a backward gives fresh gradients to its
+    parameters on the way to those of the other, which then steps; the next backward reaches none of those, and adds to
+    what is there. A hint, for both losses may be meant. Nothing is said where the two lie side by side, or the other
+    behind.
     Named is the zero_grad() where it stands behind the optimizer's own step, else the backward that adds.
     Or, of one optimizer: now and then a backward that another function calls comes before that of the training, with
     nothing cleared in between: a warning where training is lost since the first of these, and went well before.
@@ -73,16 +78,22 @@ def left_by_another(case: Case) -> Iterator[Cause]:
     yield from (one for one in left_by_probes(case) if one.site not in {attack.site for attack in attacks})
     optimizers = steps_of(case)
     for optimizer in optimizers if len(optimizers) > 1 and is_whole(case) else ():
-        steps = list(_steps(case, optimizer))
-        left = [one for one in (_left(step, optimizer) for step in steps) if one is not None]
-        first = bool(steps) and _left(steps[0], optimizer) is None  # there is nothing to leave before it
-        lines = {(one.others.stack, one.own.stack) for one in left}
-        if len(left) < _TIMES or len(left) < len(steps) - first or len(lines) > 1:
-            continue
-        known = [one for one in left if {one.others.number, one.own.number} <= _looked(case).keys()]
-        names = [_names(case, optimizer, one) for one in known]
-        if names and all(names) and not is_read_before(case, optimizer):
-            yield _cause(case, optimizer, known[0], names[0])
+        found = defaultdict[tuple[Stack, Stack], list[_Left]](list)
+        for step in _steps(case, optimizer):
+            for one in _left(step, optimizer):
+                found[one.stepped, creation(case, one.other)].append(one)
+        yield from (cause for left in found.values() for cause in _told(case, optimizer, left))
+
+
+def _told(case: Case, optimizer: int, left: list[_Left]) -> Iterator[Cause]:
+    """What is said of the steps before which the optimizers of one line had stepped in one place."""
+    lines = {(one.others.stack, one.own.stack) for one in left}
+    if len(left) < _TIMES or len(lines) > 1 or any(one.is_cleared for one in left):
+        return
+    known = [one for one in left if {one.others.number, one.own.number} <= _looked(case).keys()]
+    names = [_names(case, optimizer, one) for one in known]
+    if names and all(names) and not is_read_before(case, optimizer):
+        yield _cause(case, optimizer, known[0], names[0])
 
 
 def _cause(case: Case, optimizer: int, left: _Left, names: list[str]) -> Cause:
@@ -127,21 +138,39 @@ def _steps(case: Case, optimizer: int) -> Iterator[tuple[Moment, ...]]:
         yield from (timeline.moments[first + 1 : last] for first, last in pairwise([-1, *places]))
 
 
-def _left(moments: tuple[Moment, ...], optimizer: int) -> _Left | None:
-    """What the last backward before a step may have added to, if nothing of the optimizer's was cleared in between."""
-    back = iter(reversed(moments))
-    between: list[Moment] = []
-    own = next((one.backward for one in back if one.backward is not None), None)
-    step = None
-    for one in back:
-        if step is not None and one.backward is not None:
-            cleared = any(call.has(ZERO_GRAD) and _is_of(call, optimizer) for call in between)
-            is_another = own is not None and own.stack != one.stack  # one helper may call backward for both
-            return _Left(one.backward, step, own) if own is not None and is_another and not cleared else None
-        if step is None and one.has(STEP) and one.call is not None:
-            step = one.call.optimizer
-        between.append(one)
-    return None
+def _left(moments: tuple[Moment, ...], optimizer: int) -> list[_Left]:
+    """What the backward calls of a step's own may have added to: one for each other optimizer that stepped before.
+
+    Those of its own come after the last step of another; what they add to was there when the first of them began.
+    """
+    calls = [at for at, one in enumerate(moments) if one.backward is not None]
+    steps = [at for at, one in enumerate(moments) if one.has(STEP) and calls and calls[0] < at < calls[-1]]
+    own = next((at for at in calls if steps and at > steps[-1]), None)
+    found = ((at, _first_of_line(moments, at, optimizer)) for at in steps)
+    return [left for at, first in found if own is not None and (left := _left_by(moments, (first, at, own), optimizer))]
+
+
+def _left_by(moments: tuple[Moment, ...], places: tuple[int, int, int], optimizer: int) -> _Left | None:
+    """What one other optimizer's backward, its step and the backward of the step's own are."""
+    first, at, own = places
+    call, others, adding = moments[at].call, moments[first].backward, moments[own].backward
+    if call is None or call.optimizer is None or others is None or adding is None:
+        return None
+    is_cleared = any(one.has(ZERO_GRAD) and _is_of(one, optimizer) for one in moments[first:own])
+    return _Left(others, call.optimizer, call.stack, adding, is_cleared)
+
+
+def _first_of_line(moments: tuple[Moment, ...], step: int, optimizer: int) -> int:
+    """The first of the backward calls of one line before another's step, of which the optimizer's own clears none."""
+    found: int | None = None
+    for at in range(step - 1, -1, -1):
+        one, met = moments[at], None if found is None else moments[found]
+        if (one.has(ZERO_GRAD) and _is_of(one, optimizer)) or (
+            one.backward is not None and met is not None and one.stack != met.stack
+        ):
+            break
+        found = at if one.backward is not None else found
+    return step if found is None else found
 
 
 def _is_of(moment: Moment, optimizer: int) -> bool:
