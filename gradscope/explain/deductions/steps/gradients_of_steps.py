@@ -32,7 +32,7 @@ class Accumulated:
     `stale`: the names of parameters that were cleared in none of them. `cleared_elsewhere`: a zero_grad() in them that
     left those as they were and begins no round of its own optimizer. `seldom`: one in windows that are not known, where
     those that are have none.
-    `thrown_away`: a zero_grad() that cleared gradients of some of a window's backward calls of one line, and that line;
+    `thrown_away`: a zero_grad() that cleared gradients of some of a window's backward calls of one line, and these;
     `lost_windows` in so many windows, `lost_calls` in each. `left_over`: a zero_grad() that clears what several calls
     have added and no step has used, where other windows are whole; in how many it does so. `carried`: how many backward
     calls most steps use, and how many the first of each round, which also uses what the round before has left.
@@ -46,7 +46,7 @@ class Accumulated:
     step: Site | None
     cleared_elsewhere: Site | None
     seldom: Site | None
-    thrown_away: tuple[Site, Site | None] | None
+    thrown_away: tuple[Stack, Stack] | None
     lost_windows: int
     lost_calls: int
     left_over: tuple[Site, int] | None
@@ -120,7 +120,7 @@ def _accumulated(case: Case, optimizer: int) -> Accumulated | None:
         _step_of(case, optimizer),
         astray[-1].site if astray else None,
         None if clears or not stale else _seldom(case, optimizer),
-        (lost[0][0], lost[0][1]) if lost and lost[0][0] is not None else None,
+        lost[0][:2] if lost else None,
         len(lost) if len(lost) == len(known) else 0,
         min((calls for _, _, calls in lost), default=0),
         _left_over(_windows(case, optimizer)),
@@ -204,11 +204,11 @@ def _is_known(looked: Container[int], window: Sequence[Moment]) -> bool:
     return bool(numbers) and all(number in looked for number in numbers)
 
 
-def _lost(stack: Stack, between: Sequence[Moment | None]) -> tuple[Site | None, Site | None, int] | None:
-    """The zero_grad() that clears between a line's backward calls of a window, the line, and how many are lost."""
+def _lost(stack: Stack, between: Sequence[Moment | None]) -> tuple[Stack, Stack, int] | None:
+    """The zero_grad() that clears between a line's backward calls of a window, these, and how many are lost."""
     if not between or between[0] is None or any(one is None for one in between):
         return None
-    return between[0].site, user_site(stack), len(between)
+    return between[0].stack, stack, len(between)
 
 
 def _left_over(windows: Iterator[Sequence[Moment]]) -> tuple[Site, int] | None:

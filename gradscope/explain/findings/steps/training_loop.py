@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.lines.source_calls import counted_condition, guard_of
+from gradscope.explain.deductions.lines.wrapping_lines import wrapping_line
 from gradscope.explain.deductions.steps.gradients_of_steps import (
     Accumulated,
     accumulated,
@@ -22,7 +23,7 @@ from gradscope.explain.evidence.optimizers import idle_optimizers, made_at
 from gradscope.explain.evidence.timeline import Moment, Timeline, is_whole, timelines
 from gradscope.explain.evidence.words import several
 from gradscope.model.finding import Related, Severity
-from gradscope.model.site import Site
+from gradscope.model.site import Site, user_site
 from gradscope.model.training import MADE, SCALED_STEP, STEP, ZERO_GRAD
 
 _TIMES = 3  # of the same, before anything is said
@@ -152,7 +153,8 @@ def cleared_between(case: Case) -> Iterator[Cause]:
 
     How it is found: between two steps the same line calls backward several times, zero_grad() finds gradients between
     these calls, and no operator has read what it clears. A hint only where most steps use all calls, and some have
-    lost what was left at the end of an epoch. A line whose backward also reaches a leaf that is no parameter, as an
+    lost what was left at the end of an epoch. Where a decorator or a `with` clears around the backward, its line is
+    named. A line whose backward also reaches a leaf that is no parameter, as an
     input under attack, is left out.
     """
     for optimizer, found in accumulated(case).items():
@@ -167,15 +169,18 @@ def cleared_between(case: Case) -> Iterator[Cause]:
             yield Cause(message, condition or cleared, place, severity=Severity.INFO, advice=advice)
         if found.thrown_away is None or found.lost_windows < 2:
             continue
-        cleared, backward = found.thrown_away
-        if not is_read_before(case, optimizer) and not _is_for_another_leaf(case, backward):
-            yield Cause(
-                f"this clears the gradients of {found.lost_calls} of {found.lost_calls + 1} backward calls before the "
-                "optimizer steps: only the last one counts",
-                cleared,
-                (Related("cause_at", backward, "backward"),),
-                weight=found.lost_calls,
-            )
+        clearing, backward = map(user_site, found.thrown_away)
+        if clearing is None or is_read_before(case, optimizer) or _is_for_another_leaf(case, backward):
+            continue
+        around = wrapping_line(case, *found.thrown_away)
+        called = () if around is None else (Related("cleared_at", clearing, "zero_grad()"),)
+        yield Cause(
+            f"this clears the gradients of {found.lost_calls} of {found.lost_calls + 1} backward calls before the "
+            "optimizer steps: only the last one counts",
+            around or clearing,
+            (Related("cause_at", backward, "backward"), *called),
+            weight=found.lost_calls,
+        )
 
 
 def _is_for_another_leaf(case: Case, backward: Site | None) -> bool:
