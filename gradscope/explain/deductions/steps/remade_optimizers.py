@@ -19,7 +19,7 @@ from gradscope.explain.evidence.timeline import Timeline, timelines
 from gradscope.functions.source import called_name
 from gradscope.model.flow import GradientState, OptimizerLook
 from gradscope.model.operation import Operation
-from gradscope.model.site import Stack
+from gradscope.model.site import Stack, user_frames
 from gradscope.model.training import (
     ASSIGN,
     FREEZE,
@@ -35,6 +35,7 @@ from gradscope.model.training import (
 )
 from gradscope.store.asked import kept
 
+_LITTLE = 0.5  # of the rate, at least, is left at the end of a round
 _LEAST = 3  # optimizers: two are a training and its second phase
 _ANOTHER_TRAINING = (LOAD, ASSIGN, LOAD_NOTHING, PARTED, RESTORE, FREEZE, LEARN, SCHEDULE)
 _GIVES_VALUES = ("vector_to_parameters", "swap_tensors", "setattr", "set_")
@@ -75,6 +76,75 @@ def remade_optimizers(case: Case) -> Iterator[Remade]:
                 found = _remade(case, timeline, stack, ones)
                 if found is not None:
                     yield found
+
+
+def remade_since_a_thaw(case: Case) -> Iterator[Remade]:
+    """Those of each line that made three or more, the first of which found more to train than one before, which stepped
+    on the same line: of the same training, whose later ones found nothing new."""
+    for timeline in timelines(case):
+        made = [(at, call) for at, call in timeline.of(MADE) if call.optimizer is not None]
+        for stack in dict.fromkeys(call.stack for _, call in made):
+            ones = [(at, call.optimizer) for at, call in made if call.stack == stack and call.optimizer is not None]
+            before = [call.optimizer for at, call in made if at < ones[0][0] and call.optimizer is not None]
+            found = _goes_on(case, timeline, stack, ones) if len(ones) >= _LEAST and before else None
+            if (
+                found is not None
+                and _has_more(case, before[-1], found)
+                and _is_of_one_loop(timeline, before[-1], found)
+            ):
+                yield found
+
+
+def _goes_on(case: Case, timeline: Timeline, stack: Stack, made: list[tuple[int, int]]) -> Remade | None:
+    """The optimizers of a line as rounds of one training, in each of which a schedule begins again at most."""
+    numbers = [number for _, number in made]
+    looks = [_first_looks(case).get(number) for number in numbers]
+    first, rounds = looks[0], _rounds(timeline, made)
+    if first is None or not all(one is not None and _is_like(one, first) for one in looks):
+        return None
+    between = [call for at, call in timeline.of(*_ANOTHER_TRAINING) if made[0][0] < at < made[-1][0]]
+    if any(call.kind is not SCHEDULE and (call.kind not in (FREEZE, LEARN) or call.count) for call in between):
+        return None
+    found = Remade(stack, rounds, first)
+    steps = Counter(call.optimizer for _, call in timeline.of(STEP, SCALED_STEP))
+    is_one = len({one.steps for one in rounds}) == 1 and all(0 < one.steps == steps[one.optimizer] for one in rounds)
+    if not is_one or _are_stepped_between(case, timeline, found, (made[0][0], made[-1][0])):
+        return None
+    return found if _fall_little(case, numbers) and not _are_given_values(case, found) else None
+
+
+def _are_stepped_between(case: Case, timeline: Timeline, remade: Remade, places: tuple[int, int]) -> bool:
+    """Whether an optimizer of another line steps some of the parameters between two places."""
+    first, last = places
+    steps = {call.optimizer for at, call in timeline.of(STEP, SCALED_STEP) if first < at < last}
+    others = steps - {one.optimizer for one in remade.rounds}
+    looks = (look for look in case.optimizer_looks() if look.optimizer in others)
+    return any(one.tensor in remade.held for look in looks for one in look.parameters)
+
+
+def _fall_little(case: Case, optimizers: list[int]) -> bool:
+    """Whether all have the same rates, none of which falls far: where it does, a cycle is meant to begin anew."""
+    rates = {_rates(case).get(number, ()) for number in optimizers}
+    values = [value for one in rates for count, _, value in one if count >= 0]
+    return len(rates) == 1 and bool(values) and min(values) >= _LITTLE * max(values)
+
+
+def _has_more(case: Case, before: int, remade: Remade) -> bool:
+    """Whether the first of them trains what the one before did, and more."""
+    look = _first_looks(case).get(before)
+    learned = [
+        {tensor for tensor, frozen in _held(one) if not frozen} for one in (look, remade.look) if one is not None
+    ]
+    return len(learned) > 1 and learned[0] < learned[1]
+
+
+def _is_of_one_loop(timeline: Timeline, before: int, remade: Remade) -> bool:
+    """Whether all step on one line, called in the same way: the one before for whole rounds, too."""
+    numbers = {before, *(one.optimizer for one in remade.rounds)}
+    steps = [call for _, call in timeline.of(STEP, SCALED_STEP) if call.optimizer in numbers]
+    earlier = sum(call.optimizer == before for call in steps)
+    lines = {user_frames(call.stack) for call in steps}
+    return len(lines) == 1 and earlier > 0 and earlier % remade.rounds[0].steps == 0
 
 
 def _remade(case: Case, timeline: Timeline, stack: Stack, made: list[tuple[int, int]]) -> Remade | None:

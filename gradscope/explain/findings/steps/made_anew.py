@@ -9,7 +9,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.lines.settings import argument, calls_at
 from gradscope.explain.deductions.steps.kept_batches import goes_through_one_list
 from gradscope.explain.deductions.steps.passes_over_data import are_passes
-from gradscope.explain.deductions.steps.remade_optimizers import Remade, remade_optimizers
+from gradscope.explain.deductions.steps.remade_optimizers import Remade, remade_optimizers, remade_since_a_thaw
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name, names_in
@@ -47,7 +47,9 @@ def made_anew(case: Case) -> Iterator[Cause]:
     which steps before the next is made. They hold the same parameters at the same learning rates, no others step
     these, and between them nothing is loaded, frozen, scheduled or written to the parameters. Each steps once, or goes
     once through the same data, as the operators of the first steps tell; or through a list of batches that is made
-    before the loop, as the source does. A hint.
+    before the loop, as the source does. Or an `if` is true from some round on, in which more begins to be trained: the
+    optimizer that is made there in each round steps where the one before did, and finds nothing new but the first time.
+    A schedule may begin again with it, whose rate does not fall by half. A hint.
     """
     for remade in remade_optimizers(case):
         own = user_frames(remade.stack)
@@ -61,6 +63,57 @@ def made_anew(case: Case) -> Iterator[Cause]:
                     (Related("called_at", loop, "the loop"),),
                     certain=False,
                 )
+    yield from _since_a_thaw(case)
+
+
+def _since_a_thaw(case: Case) -> Iterator[Cause]:
+    """Optimizers that are made in each round from the one on in which more began to be trained."""
+    for remade in remade_since_a_thaw(case):
+        own = user_frames(remade.stack)
+        loop = _loop(case, own) if own and _averages(case, remade, own[0]) else None
+        guard = _guard(case, own) if loop is not None and _thaws(case, own) else None
+        if loop is not None and guard is not None:
+            yield Cause(
+                f"this is so in {len(remade.rounds)} rounds, and each makes a new {remade.look.name} over the same "
+                f"{len(remade.held)} parameters: only the first had more to train, and what it averaged is lost",
+                guard,
+                (Related("declared_at", own[0], "the optimizer"), Related("called_at", loop, "the loop")),
+                certain=False,
+                advice="make the optimizer, and its schedule, once: in the round in which more begins to be trained",
+            )
+
+
+def _guard(case: Case, own: Stack) -> Site | None:
+    """The innermost `if` around the making, in the functions up to the loop around it."""
+    for frame in own:
+        function, loop = syntax(case).function(frame), syntax(case).loop(frame)
+        around = [one for one in ast.walk(function) if isinstance(one, ast.If)] if function is not None else []
+        inside = [one.lineno for one in around if one.body[0].lineno <= frame.line <= (one.body[-1].end_lineno or 0)]
+        if inside and (loop is None or loop.lineno < inside[-1]):
+            return syntax(case).site(frame.file, max(inside), frame.function)
+        if loop is not None:
+            return None
+    return None
+
+
+def _thaws(case: Case, own: Stack) -> bool:
+    """Whether a function on the way to the making, up to the loop, switches gradients of parameters on."""
+    for frame in own:
+        loop, function = syntax(case).loop(frame), syntax(case).function(frame)
+        part = loop if loop is not None else function
+        if any(_switches(one) for one in (ast.walk(part) if part is not None else ())):
+            return True
+        if loop is not None:
+            return False
+    return False
+
+
+def _switches(node: ast.AST) -> bool:
+    """`body.requires_grad_(True)`, `weight.requires_grad = True`."""
+    if isinstance(node, ast.Assign):
+        to = node.targets[0]
+        return isinstance(to, ast.Attribute) and to.attr == "requires_grad"
+    return isinstance(node, ast.Call) and called_name(node) == "requires_grad_"
 
 
 def _averages(case: Case, remade: Remade, made: Site) -> bool:
