@@ -43,6 +43,7 @@ SILENT = {
         "sinkhorn_prototypes.py",
         "value_of_another_loss.py",
     ),
+    "GS906": ("blocks_join_one_by_one.py",),
     "GS849": (
         "heads_on_one_encoder.py",
         "gan_discriminator_cleared.py",
