@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
@@ -42,8 +43,10 @@ def straggling(ranks: Ranks) -> Iterator[Blame]:
         The time on the way to each of the first backward calls and the bytes of what the graph was given, of ranks
         whose gradients are averaged: one rank has the longest way and the most bytes in four of five steps, one and a
         half times as many bytes in all, and the time that it takes longer than the others is a fifth of all or more,
-        and a millisecond in four of five steps. The line is that where the rank chooses its part, in what makes the
-        sampler or the data set, else where that is made.
+        and a millisecond in four of five steps. And what the ranks are given is dealt of one lot: the source takes a
+        stretch of it by the rank, or each rank is given more and more from step to step, or less and less, as of what
+        is sorted; ranks that each read a source of their own deal nothing. The line is that where the rank chooses its
+        part, in what makes the sampler or the data set, else where that is made.
     """
     for replicas in replicas_of(ranks):
         if not average_most(ranks, replicas):
@@ -54,11 +57,12 @@ def straggling(ranks: Ranks) -> Iterator[Blame]:
         other = next(number for number in replicas.members if number != slow)
         with load(Path(ranks.rank(slow).path)) as here, load(Path(ranks.rank(other).path)) as there:
             times = times_as_much(here, there)
-            if times is not None:
+            site, by_the_rank = _dealt(here)
+            if times is not None and (by_the_rank or all(map(_is_sorted, (here, there)))):
                 yield Blame(
                     f"rank {slow} is given {times:.1f} times as many bytes as rank {other}, and takes longer in most "
                     f"steps: the others wait for it {lost:.0%} of the time",
-                    _dealt(here),
+                    site,
                     certain=False,
                 )
                 return
@@ -94,13 +98,21 @@ def given_bytes(recording: Recording) -> dict[int, int]:
         return read_given_bytes(recording.tables.rows)
 
 
-def _dealt(recording: Recording) -> Site | None:
-    """Where a rank chooses its part of the data."""
+def _is_sorted(recording: Recording) -> bool:
+    """Whether a rank is given more and more from step to step, or less and less, as where what is dealt is sorted."""
+    given = [size for _, size in sorted(given_bytes(recording).items())]
+    grows = [after - before for before, after in pairwise(given)]
+    steps = [one for one in grows if one]
+    return bool(steps) and max(sum(one > 0 for one in steps), sum(one < 0 for one in steps)) >= _MOSTLY * len(grows)
+
+
+def _dealt(recording: Recording) -> tuple[Site | None, bool]:
+    """Where a rank chooses its part of the data, and whether it takes a stretch of it by its number there."""
     with damage_is_one_sentence(recording.path):
         stack = read_first_forward(recording.tables.rows, recording.tables.interned)
         site = origin_of(recording, stack, seeds=False)
     if site is None:
-        return None
+        return None, False
     tree = tree_of(recording, site)
     called = {
         node.func.id
@@ -108,14 +120,16 @@ def _dealt(recording: Recording) -> Site | None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.lineno == site.line
     }
     makers = (one for one in nodes_of(tree) if isinstance(one, (ast.ClassDef, ast.FunctionDef)) and one.name in called)
-    lines = (line for maker in makers for line in _choices(maker))
-    return at_line(recording, site, next(lines, site.line))
+    here = [one for one in nodes_of(tree) if getattr(one, "lineno", 0) == site.line]
+    lines = [line for maker in (*makers, *here) for line in _choices(maker)]
+    return at_line(recording, site, lines[0] if lines else site.line), bool(lines)
 
 
 def _choices(maker: ast.AST) -> Iterator[int]:
-    """The lines that take a part of something by the rank."""
+    """The lines that take a stretch of something by the rank."""
     for node in ast.walk(maker):
-        if isinstance(node, ast.Subscript) and any(map(_names_the_rank, ast.walk(node.slice))):
+        stretch = node.slice if isinstance(node, ast.Subscript) else None
+        if isinstance(stretch, ast.Slice) and any(map(_names_the_rank, ast.walk(stretch))):
             yield node.lineno
 
 
