@@ -78,6 +78,7 @@ SCRIPTS = {
     "trip_programs.py": 2,
     "yielded_programs.py": 2,
     "undivided_programs.py": 2,
+    "uneven_programs.py": 2,
     "wrapper_programs.py": 2,
     "padded_programs.py": 2,
     "hooked_programs.py": 2,

@@ -1,6 +1,6 @@
 """Measures the gradients that nodes of one line receive, where a line makes many: a cell that is called in a loop; and,
 where there are several ranks, what custom Functions receive and pass on, which may exchange it with others, and what
-the division of a loss passes on, which each rank may divide by a number of its own.
+the products and quotients of a loss pass on, which each rank may divide by a number of its own.
 
 Done in the steps 0, 1, 2, 4, 8, ..., at some of the nodes, by hooks that are taken off when the backward is over. Which
 of them follow from each other is found out when the recording is read.
@@ -8,6 +8,7 @@ of them follow from each other is found out when the recording is read.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -27,10 +28,12 @@ from gradscope.probes.tensors.value_samples import is_plain
 from gradscope.torch_internals.dynamo import skip, skip_methods
 from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
 
+_LEAST = 4  # nodes of a graph
 _MANY = 8  # nodes of a line, fewer of which are no loop worth a look
 _MEASURED = 6  # of them
 _FEW = 3  # nodes of a custom Function: too few to be taken for a loop
-_DIVIDES = "DivBackward"
+_SCALES = re.compile(r"(Div|Mul|Add|Sub|Neg|ToCopy|View|Squeeze)Backward\d")  # what stands between a loss and its sums
+_TERMS = 16  # of a loss
 _COMPILED = "CompiledFunctionBackward"  # torch's own, which holds a whole graph
 _LINES = 32  # measured in one backward
 Place = tuple[int, int]  # a backward and a node in its graph
@@ -55,7 +58,7 @@ class GradientsOverTime(Watcher):
         if call.outer is not None or not call.accumulate or call.compiled or call.walked is None:
             return
         count, self._count = self._count, self._count + 1
-        if count & (count - 1) or len(call.live) < _MANY or any(map(asks_for_buffers, call.live)):
+        if count & (count - 1) or len(call.live) < _LEAST or any(map(asks_for_buffers, call.live)):
             return
         chosen = sorted({*_chosen(call.live), *_of_ranks(call.live)})
         if chosen:
@@ -117,14 +120,18 @@ def _of_ranks(live: list[Any]) -> Iterator[int]:
     """The nodes that are of interest where there are several ranks."""
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         yield from _of_functions(live)
-        yield from _divided(live)
+        yield from _terms(live)
 
 
-def _divided(live: list[Any]) -> Iterator[int]:
-    """What a loss was before it was divided."""
-    if type(live[0]).__name__.startswith(_DIVIDES):
-        following = live[0].next_functions[0][0]
-        yield from (place for place, one in enumerate(live) if one is following and not hasattr(one, "variable"))
+def _terms(live: list[Any]) -> Iterator[int]:
+    """What the sums and means receive of which a loss is made, and what scales them."""
+    places = {id(one): place for place, one in enumerate(live) if not hasattr(one, "variable")}
+    waiting = [0] if _SCALES.fullmatch(type(live[0]).__name__) else []
+    for place in waiting:  # grows while it is walked
+        yield place
+        if _SCALES.fullmatch(type(live[place]).__name__):
+            following = (places.get(id(one)) for one, _ in live[place].next_functions)
+            waiting += [one for one in following if one is not None and one not in waiting][: _TERMS - len(waiting)]
 
 
 def _of_functions(live: list[Any]) -> Iterator[int]:

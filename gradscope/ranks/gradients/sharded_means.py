@@ -69,6 +69,7 @@ def _times_as_large(here: Recording, there: Recording) -> float | None:
             return None
         whole = _of_all_losses(here.graph(look))
         pairs = [(size, theirs[look].get(node, 0.0)) for node, size in ours[look].items() if node in whole]
+        pairs = [one for one in pairs if one != (1.0, 1.0)]  # what a loss begins with, before anything scales it
         times = [other / size for size, other in pairs if size > 0 and other > 0 and math.isfinite(other / size)]
         if not times:
             return None

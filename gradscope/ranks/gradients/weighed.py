@@ -17,6 +17,7 @@ from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.gradients.counts_apart import Counts, counts_apart
 from gradscope.ranks.gradients.sharded_means import puts_together, sharded_of, unlike_gradients
 from gradscope.ranks.gradients.shown import sites_left_unused, sites_that_show
+from gradscope.ranks.gradients.single_losses import weighed_apart
 from gradscope.ranks.meeting.stragglers import LEAST, given_bytes, times_as_much
 from gradscope.ranks.source.deciding import given_by_objects, origin
 from gradscope.ranks.source.given import Frame, frames_of
@@ -60,8 +61,23 @@ def means_of_means(ranks: Ranks) -> Iterator[Blame]:
         padded to one length: in the first three looks, the gradients in the graphs of a loss of classes are twice as
         large on one rank as on another, or more, in all nodes that hold a row for each single loss.
     """
-    both = (one for one in chain(replicas_of(ranks), sharded_of(ranks)) if one.leaves is None)  # by hand: may divide
-    yield from islice(filter(None, (_blamed(ranks, replicas) for replicas in both)), 1)
+    every = [*replicas_of(ranks), *sharded_of(ranks)]
+    told = (_blamed(ranks, replicas) for replicas in every if replicas.leaves is None)  # by hand: may divide
+    by_numbers = (_blamed_by_numbers(ranks, replicas) for replicas in every)
+    yield from islice(filter(None, chain(told, by_numbers)), 1)
+
+
+def _blamed_by_numbers(ranks: Ranks, replicas: Replicas) -> Blame | None:
+    """The line that divides by a rank's own count, whatever the source looks like, where numbers show it."""
+    found = weighed_apart(ranks, replicas)
+    if found is None:
+        return None
+    return Blame(
+        f"each rank divides its losses by its own count before gradients are averaged, so that a single one of rank "
+        f"{found.most} weighs at least {found.times:.1f} times as much as one of rank {found.least}",
+        found.site,
+        meant=True,
+    )
 
 
 def _blamed(ranks: Ranks, replicas: Replicas) -> Blame | None:
