@@ -76,6 +76,45 @@ def classes_of_all(rank):
         optimizer.step()
 
 
+def share_of_all(count):
+    return 1.0 / of_all(count)
+
+
+def times_a_share_of_all(rank):
+    """As in https://github.com/nickgkan/butd_detr/issues/48."""
+    train(rank, lambda total, count: share_of_all(count) * total)  # expect: GS767
+
+
+def less_than_nothing(total, count):
+    """Likelihoods and what else is likely, each over all."""
+    share = of_all(count).reciprocal()
+    likely = -total * share  # expect: GS767 in two_terms_over_all
+    return -(likely + (-total / of_all(count)))
+
+
+def two_terms_over_all(rank):
+    train(rank, less_than_nothing)
+
+
+def healthy_times_a_share_of_a_mean(rank):
+    train(rank, lambda total, count: total * (ranks() / of_all(count)))
+
+
+def healthy_times_a_share_and_the_ranks(rank):
+    train(rank, lambda total, count: total * (of_all(count).reciprocal() * ranks()))
+
+
+def healthy_times_a_share_that_grows(rank):
+    """What it is multiplied by stands on a line of its own."""
+
+    def loss_of(total, count):
+        share = 1 / of_all(count)
+        share = share * ranks()
+        return total * share
+
+    train(rank, loss_of)
+
+
 def healthy_times_the_ranks(rank):
     train(rank, lambda total, count: total * ranks() / of_all(count))
 

@@ -65,8 +65,9 @@ def averaged_twice(ranks: Ranks) -> Iterator[Blame]:
         calls backward. So is a mean of each rank's own that a line divides by the number of ranks itself, and nothing
         that is computed of it: each backward starts there and has a step of its own, the ranks have losses of their
         own, nothing is scaled before the step, nor by the number of ranks in the source but by operators. The same of
-        a sum of losses, to which additions alone lead, that is divided by what is summed over all ranks, and was
-        computed without gradients; FSDP may average then, and ranks send each other a few numbers alone.
+        a sum of losses, to which additions alone lead, that is divided by what is summed over all ranks, or multiplied
+        by one by that, and was computed without gradients; FSDP may average then, and ranks send each other a few
+        numbers alone.
     """
     yield from islice(chain(_by_the_wrapper(ranks), _by_counts(ranks)), 1)
 
