@@ -72,6 +72,108 @@ def sent_by_a_method(rank):
     stepped(rank, Wire().carry)
 
 
+EARLY = 3  # backward calls
+
+
+class Packed:
+    """Sends whole gradients at first, half of their bytes later."""
+
+    def __init__(self, share_later):
+        self.calls, self.share_later = 0, share_later
+
+    def __call__(self, state, bucket):
+        self.calls += bucket.is_last()
+        if self.calls <= EARLY:
+            return self.whole(bucket.buffer())
+        return self.half(bucket.buffer())
+
+    def whole(self, flat):
+        flat *= 0.5
+        return dist.all_reduce(flat, async_op=True).get_future().then(first)
+
+    def half(self, flat):
+        small = flat.to(torch.float16)
+        if self.share_later:
+            small = small / 2.0
+        work = dist.all_reduce(small, async_op=True)  # expect: GS765 in summed_in_its_second_way
+        return work.get_future().then(lambda done: flat.copy_(first(done)))
+
+
+def summed_in_its_second_way(rank):
+    """As in https://github.com/pytorch/pytorch/pull/42400."""
+
+    packed = Packed(share_later=False)
+
+    def packs(state, bucket):
+        return packed(state, bucket)
+
+    in_two_ways(rank, packs)
+
+
+def divided_in_both_ways(rank):
+    packed = Packed(share_later=True)
+
+    def packs_shares(state, bucket):
+        return packed(state, bucket)
+
+    in_two_ways(rank, packs_shares)
+
+
+def in_two_ways(rank, hook):
+    net = Replicated(model())
+    net.register_comm_hook(None, hook)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for step in range(2 * EARLY + 1):
+        optimizer.zero_grad()
+        mean_loss(net, data(rank, step)).backward()
+        optimizer.step()
+
+
+def warming_up(rank):
+    """One line sums, and a condition says whether it is of halves."""
+    calls = []
+
+    def warms(state, bucket):
+        flat = bucket.buffer()
+        calls.append(len(flat))
+        if len(calls) <= EARLY:
+            flat.div_(2)
+        return dist.all_reduce(flat, async_op=True).get_future().then(first)  # expect: GS765
+
+    in_two_ways(rank, warms)
+
+
+def divided_by_turns(rank):
+    """Once before it is summed, then when it is done, in another thread."""
+    calls = []
+
+    def turns(state, bucket):
+        flat = bucket.buffer()
+        calls.append(len(flat))
+        if len(calls) <= EARLY:
+            return dist.all_reduce(flat.div_(2), async_op=True).get_future().then(first)
+        return dist.all_reduce(flat, async_op=True).get_future().then(half_of)
+
+    in_two_ways(rank, turns)
+
+
+def halved(tensor):
+    return tensor.div_(2)
+
+
+def divided_by_one_function_by_turns(rank):
+    calls = []
+
+    def turns_by_one(state, bucket):
+        flat = bucket.buffer()
+        calls.append(len(flat))
+        if len(calls) <= EARLY:
+            return dist.all_reduce(halved(flat), async_op=True).get_future().then(first)
+        return dist.all_reduce(flat, async_op=True).get_future().then(lambda done: halved(first(done)))
+
+    in_two_ways(rank, turns_by_one)
+
+
 def divided_before(rank):
     def halving(state, bucket):
         return dist.all_reduce(bucket.buffer().div_(2), async_op=True).get_future().then(first)

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
 
 from gradscope.functions.source import called_name
 from gradscope.model.graph import Backward
-from gradscope.model.operation import Operation
+from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Site
 from gradscope.ranks.core.copies import Replicas
 from gradscope.ranks.core.known import Ranks
@@ -50,6 +51,81 @@ def summed_by_a_hook(ranks: Ranks, replicas: Replicas, recording: Recording) -> 
     if site is None or scales_gradients(recording, calls) or is_known_in_source(recording):
         return None
     return None if _scales_by_a_name(recording) else site
+
+
+def summed_by_one_way(ranks: Ranks, replicas: Replicas, recording: Recording) -> Site | None:
+    """The line in a hook that sums in some backward calls, in which nothing divides, where the hook itself divides in
+    all others: it has two ways, or a condition, and forgot it in one."""
+    told = ranks.averaging[replicas.members[0]]
+    of_all = replicas.group is not None and len(replicas.members) == len(replicas.group[1]) == len(ranks.ranks)
+    if not of_all or told.by_hand or not have_own_losses(ranks, replicas) or is_known_in_source(recording):
+        return None
+    ways = _ways(recording)
+    divided = [one for one in ways if one.scales]
+    plain = [one for one in ways if not one.scales]
+    sites = {one.site for one in plain}
+    if min(len(divided), len(plain)) < _LOOKS or len(sites) != 1:
+        return None
+    calls = [one.call for one in plain]
+    means = (leads_to_a_mean(graph, graph.roots[:1]) for graph in (recording.graph(one.number) for one in calls))
+    if not all(means) or scales_gradients(recording, calls) or not _is_proportional(recording):
+        return None
+    lines = {str(site) for one in divided for site in one.scales}
+    return None if _may_scale_unseen(recording, plain[0].frames, lines) else plain[0].site
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """What a hook did in a backward: the functions around the line that sums, and the lines that scaled something."""
+
+    call: Backward
+    frames: list[Frame]
+    scales: frozenset[Site]
+
+    @property
+    def site(self) -> Site:
+        """The line that sums."""
+        return self.frames[0].site
+
+
+def _ways(recording: Recording) -> list[_Way]:
+    """Of all backward calls whose gradients one line of a hook sums; none where anything else meets others."""
+    found: list[_Way] = []
+    for call in recording.backwards():
+        inside = list(_inside(recording, call)) if call.number in recording.graph_sizes() else []
+        met = [one for one in inside if is_collective(one.name)]
+        if not met:
+            continue
+        frames = _of_hook(recording, met[0], call)
+        known = all(one.name.startswith(_SUMS) and _is_own(one) and one.site == met[0].site for one in met)
+        if not known or not frames or sum_on(frames[0].function, frames[0].site.line) is None:
+            return []
+        scales = (one.site for one in inside if base_name(one.name).rstrip("_") in _SCALES and one.site != call.site)
+        found.append(_Way(call, frames, frozenset(site for site in scales if site is not None)))
+    return found
+
+
+def _is_proportional(recording: Recording) -> bool:
+    looks = recording.optimizer_looks()
+    return bool(looks) and all(look.name == PROPORTIONAL for look in looks)
+
+
+def _may_scale_unseen(recording: Recording, frames: list[Frame], lines: set[str]) -> bool:
+    """Whether a hook may scale what no operator tells, as in what it has called when a sum is done: where it scales on
+    a line that never was seen to, or by a function that stands in several places."""
+    known = {one.name for one in _functions(recording)}
+    file = frames[0].site.file
+    nodes = list(_code(recording, frames))
+    if any(_goes_on_elsewhere(node, known) for node in nodes):
+        return True
+    scaling = {getattr(node, "lineno", 0) for node in nodes if _scales(node)}
+    if any(f"{file}:{line}" not in lines for line in scaling):
+        return True
+    helpers = (one for one in _functions(recording) if one is not frames[0].function)
+    holds = {one.name for one in helpers if scaling & {getattr(node, "lineno", 0) for node in ast.walk(one)}}
+    trees = (tree_of(recording, Site(name, 1)) for name in recording.sources())
+    named = [_name(node) for tree in trees for node in nodes_of(tree) if isinstance(node, ast.Name | ast.Attribute)]
+    return any(named.count(one) > 1 for one in holds)
 
 
 def _first_of_steps(recording: Recording) -> list[Backward]:

@@ -9,7 +9,7 @@ from gradscope.model.graph import Graph
 from gradscope.ranks.core.copies import Replicas, replicas_of
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
-from gradscope.ranks.gradients.hook_sums import summed_by_a_hook
+from gradscope.ranks.gradients.hook_sums import summed_by_a_hook, summed_by_one_way
 from gradscope.ranks.gradients.mean_losses import (
     PROPORTIONAL,
     have_own_losses,
@@ -47,7 +47,9 @@ def undivided(ranks: Ranks) -> Iterator[Blame]:
         called as the number of ranks is, except for what operators compute elsewhere, and names no other reduction.
         So is a communication hook of DistributedDataParallel in which one line sums, by default or by SUM, and that
         is all that meets others in a backward: the hook and the functions that it names multiply and divide nothing
-        but the sizes of messages, and the source nothing by a name that was given the number of ranks.
+        but the sizes of messages, and the source nothing by a name that was given the number of ranks. A hook of two
+        ways is told by the one in which nothing divides, where an operator of the hook's was seen to in all other
+        backward calls, and it scales on no line but these.
     """
     for replicas in replicas_of(ranks):
         if replicas.leaves is None:
@@ -74,9 +76,18 @@ def undivided(ranks: Ranks) -> Iterator[Blame]:
 
 def _by_a_hook(ranks: Ranks, replicas: Replicas) -> Iterator[Blame]:
     with load(Path(ranks.rank(replicas.members[0]).path)) as recording:
-        site = summed_by_a_hook(ranks, replicas, recording) if is_hooked(recording) else None
+        is_one = is_hooked(recording)
+        site = summed_by_a_hook(ranks, replicas, recording) if is_one else None
+        in_part = summed_by_one_way(ranks, replicas, recording) if is_one and site is None else None
+    world = len(replicas.members)
+    if in_part is not None:
+        yield Blame(
+            f"a communication hook sums gradients over {world:,} ranks on this line, and nothing divides them, as it "
+            f"does where it takes another way: each step is {world:,} times as large as there",
+            in_part,
+            certain=False,
+        )
     if site is not None:
-        world = len(replicas.members)
         yield Blame(
             f"a communication hook sums gradients of mean losses over {world:,} ranks, and nothing divides them: "
             f"DistributedDataParallel leaves that to it, and each step is {world:,} times as large",
