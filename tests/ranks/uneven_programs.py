@@ -177,6 +177,45 @@ def healthy_weighed_by_the_mass_of_all(rank):
     survey(rank, all_of_them=True)
 
 
+FAILS = 8  # the step in which a sensor does
+
+
+def added_up(rank, of_all=False, fails=FAILS):
+    """Adds up the gradients of two batches, and divides them by what was seen."""
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for step in range(MANY):
+        seen = torch.zeros(())
+        for part in range(2):
+            x, target, answered = readings(1, 2 * step + part + 1000 * rank)
+            if rank == 0 and step >= fails:
+                answered[8:] = False
+            errors(net, x, target)[answered].sum().backward()
+            seen = seen + answered.count_nonzero()
+        if of_all:
+            dist.all_reduce(seen)
+            seen = seen / 2
+        share = seen.reciprocal()
+        for parameter in net.parameters():
+            parameter.grad *= share  # expect: GS783 in added_up_and_divided
+        averaged_by_hand(net)
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def added_up_and_divided(rank):
+    """As in https://github.com/vllm-project/speculators/pull/942."""
+    added_up(rank)
+
+
+def healthy_added_up_and_divided_by_all(rank):
+    added_up(rank, of_all=True)
+
+
+def healthy_added_up_and_divided_by_as_many(rank):
+    added_up(rank, fails=MANY)
+
+
 def healthy_tasks_of_unlike_weight(rank):
     """Each rank has a task of its own, and the program says what that weighs."""
     weight = (0.1, 1.0)[rank]

@@ -92,3 +92,22 @@ def _note(found: OwnCounts, memory: _Memory, one: FlowOperation, site: Site, rea
     if name in _SELECTS and learns[:1] == [True]:
         is_given = not any(learns[1:]) and memory.learned.isdisjoint(read[1:])
         found.selected[line] = found.selected.get(line, True) and is_given
+
+
+def gradients_by_own_counts(recording: Recording) -> frozenset[Site]:
+    """The lines that scale gradients by a count of the rank's own, after a backward and before ranks meet."""
+    storages = {one.number: one.storage for one in recording.flow_tensors()}
+    memory, gradients, sites = _Memory(), set[int](), set[Site]()
+    for one in recording.flow():
+        read = [storages[each.tensor] for each in one.reads if each.tensor in storages]
+        made = [storages[each] for each in one.makes if each in storages]
+        if one.backward is not None:
+            gradients.update(made)
+        elif is_collective(one.operation.name):
+            gradients.clear()
+        elif base_name(one.operation.name) in _SCALES and len(read) == 2 and one.site is not None:
+            by_counts = [at for at in read if memory.is_own_count(at)]
+            if len(by_counts) == 1 and any(at in gradients for at in read):
+                sites.add(one.site)
+        memory.run(one, read, made)
+    return frozenset(sites)

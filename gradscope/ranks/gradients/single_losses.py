@@ -136,7 +136,7 @@ def _terms(graph: Graph, sizes: dict[int, float], counts: OwnCounts, *, is_sum: 
 def _term(
     node: Node, way: tuple[Node, ...], inside: list[Node], received: float, counts: OwnCounts, *, is_sum: bool
 ) -> Term:
-    many = math.prod(inside[0].inputs_meta[0].shape) if inside and inside[0].inputs_meta[:1] != (None,) else 0
+    many = next((math.prod(meta.shape) for one in inside[:1] for meta in one.inputs_meta[:1] if meta is not None), 0)
     scales = [one for one in way if _SCALES.fullmatch(one.name)]
     lines = [str(one.site) for one in scales]
     own = [one for one, line in zip(scales, lines, strict=True) if counts.by_counts.get(line)]
@@ -170,9 +170,12 @@ def _scales_before_they_meet(recording: Recording) -> bool:
             gradients.update(made)
         elif is_collective(one.operation.name):
             gradients.clear()
-        elif _is_a_scale(one) and not gradients.isdisjoint(storages.get(each.tensor, -1) for each in one.reads):
-            if len(one.reads) > 1 or not _is_by_their_number(recording, one.operation.stack):
-                return True
+        elif (
+            _is_a_scale(one)
+            and not gradients.isdisjoint(storages.get(each.tensor, -1) for each in one.reads)
+            and (len(one.reads) > 1 or not _is_by_their_number(recording, one.operation.stack))
+        ):
+            return True
     return False
 
 

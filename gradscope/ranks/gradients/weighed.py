@@ -15,6 +15,7 @@ from gradscope.ranks.core.copies import Replicas, replicas_of
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.gradients.counts_apart import Counts, counts_apart
+from gradscope.ranks.gradients.divided_gradients import divided_gradients
 from gradscope.ranks.gradients.sharded_means import puts_together, sharded_of, unlike_gradients
 from gradscope.ranks.gradients.shown import sites_left_unused, sites_that_show
 from gradscope.ranks.gradients.single_losses import weighed_apart
@@ -59,7 +60,13 @@ def means_of_means(ranks: Ranks) -> Iterator[Blame]:
         number is smaller, or twice as large on one, whichever this is: then ranks may also exchange what leads nowhere
         on one of them, which neither reads a number of it nor writes anything with it. As a hint, of batches that are
         padded to one length: in the first three looks, the gradients in the graphs of a loss of classes are twice as
-        large on one rank as on another, or more, in all nodes that hold a row for each single loss.
+        large on one rank as on another, or more, in all nodes that hold a row for each single loss. A hint, too, is a
+        sum or mean of which the loss is made, in whatever way it is scaled, where one single loss weighs one and a half
+        times as much on one rank as on another in each of five looks: by a tensor that is counted of the rank's own
+        data and went through no model or collective, by the length of a selection, or by whole numbers that change; no
+        gradient is given a weight before ranks meet. So are gradients that a program divides by such a tensor before it
+        averages them, where masks select one and a half times as much on one rank as on another in ten backward calls
+        one after another.
     """
     every = [*replicas_of(ranks), *sharded_of(ranks)]
     told = (_blamed(ranks, replicas) for replicas in every if replicas.leaves is None)  # by hand: may divide
@@ -70,12 +77,20 @@ def means_of_means(ranks: Ranks) -> Iterator[Blame]:
 def _blamed_by_numbers(ranks: Ranks, replicas: Replicas) -> Blame | None:
     """The line that divides by a rank's own count, whatever the source looks like, where numbers show it."""
     found = weighed_apart(ranks, replicas)
-    if found is None:
+    if found is not None:
+        return Blame(
+            f"each rank divides its losses by its own count before gradients are averaged, so that a single one of "
+            f"rank {found.most} weighs at least {found.times:.1f} times as much as one of rank {found.least}",
+            found.site,
+            meant=True,
+        )
+    divided = divided_gradients(ranks, replicas)
+    if divided is None:
         return None
     return Blame(
-        f"each rank divides its losses by its own count before gradients are averaged, so that a single one of rank "
-        f"{found.most} weighs at least {found.times:.1f} times as much as one of rank {found.least}",
-        found.site,
+        f"each rank divides its gradients by its own count before they are averaged, and rank {divided.most} selects "
+        f"at least {divided.times:.1f} times as much as rank {divided.least}: what that has weighs more",
+        divided.site,
         meant=True,
     )
 

@@ -119,9 +119,11 @@ def _dealt(recording: Recording) -> tuple[Site | None, bool]:
         for node in nodes_of(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.lineno == site.line
     }
-    makers = (one for one in nodes_of(tree) if isinstance(one, (ast.ClassDef, ast.FunctionDef)) and one.name in called)
-    here = [one for one in nodes_of(tree) if getattr(one, "lineno", 0) == site.line]
-    lines = [line for maker in (*makers, *here) for line in _choices(maker)]
+    makers: list[ast.AST] = [
+        one for one in nodes_of(tree) if isinstance(one, (ast.ClassDef, ast.FunctionDef)) and one.name in called
+    ]
+    makers += [one for one in nodes_of(tree) if getattr(one, "lineno", 0) == site.line]
+    lines = [line for maker in makers for line in _choices(maker)]
     return at_line(recording, site, lines[0] if lines else site.line), bool(lines)
 
 
@@ -129,7 +131,11 @@ def _choices(maker: ast.AST) -> Iterator[int]:
     """The lines that take a stretch of something by the rank."""
     for node in ast.walk(maker):
         stretch = node.slice if isinstance(node, ast.Subscript) else None
-        if isinstance(stretch, ast.Slice) and any(map(_names_the_rank, ast.walk(stretch))):
+        if (
+            isinstance(node, ast.expr)
+            and isinstance(stretch, ast.Slice)
+            and any(map(_names_the_rank, ast.walk(stretch)))
+        ):
             yield node.lineno
 
 
