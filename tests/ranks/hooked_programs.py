@@ -78,31 +78,36 @@ EARLY = 3  # backward calls
 class Packed:
     """Sends whole gradients at first, half of their bytes later."""
 
-    def __init__(self, share_later):
-        self.calls, self.share_later = 0, share_later
+    def __init__(self, pack):
+        self.calls, self.pack = 0, pack
 
     def __call__(self, state, bucket):
         self.calls += bucket.is_last()
         if self.calls <= EARLY:
-            return self.whole(bucket.buffer())
-        return self.half(bucket.buffer())
+            return self.at_first(bucket.buffer())
+        return self.later(bucket.buffer())
 
-    def whole(self, flat):
+    def at_first(self, flat):
         flat *= 0.5
         return dist.all_reduce(flat, async_op=True).get_future().then(first)
 
-    def half(self, flat):
-        small = flat.to(torch.float16)
-        if self.share_later:
-            small = small / 2.0
-        work = dist.all_reduce(small, async_op=True)  # expect: GS765 in summed_in_its_second_way
+    def later(self, flat):
+        work = dist.all_reduce(self.pack(flat), async_op=True)  # expect: GS765 in summed_in_its_second_way
         return work.get_future().then(lambda done: flat.copy_(first(done)))
+
+
+def as_half(flat):
+    return flat.to(torch.float16)
+
+
+def as_half_of_half(flat):
+    return flat.to(torch.float16) / 2.0
 
 
 def summed_in_its_second_way(rank):
     """As in https://github.com/pytorch/pytorch/pull/42400."""
 
-    packed = Packed(share_later=False)
+    packed = Packed(as_half)
 
     def packs(state, bucket):
         return packed(state, bucket)
@@ -111,7 +116,7 @@ def summed_in_its_second_way(rank):
 
 
 def divided_in_both_ways(rank):
-    packed = Packed(share_later=True)
+    packed = Packed(as_half_of_half)
 
     def packs_shares(state, bucket):
         return packed(state, bucket)
