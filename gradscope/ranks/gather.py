@@ -87,12 +87,15 @@ def _add(
         last = replace(kinds[end.kind], backward=end.backward, sequence=end.sequence, waited=waited)
     averaging = read_averaging(rows, interned, reducers, groups, sites)
     weights = list(rank_reader.read_weights(rows, interned, averaging.derived is not None))
+    each = list(rank_reader.read_each_weight(rows, interned))
     buffers = list(rank_reader.read_buffers(rows, interned, all_of_them=not averaging.is_wrapped))
     copies = list(rank_reader.read_copies(rows, interned))
-    met = _met(kinds, entered, sorted({one.backward for one in (*weights, *buffers, *copies)}))
+    met = _met(kinds, entered, sorted({one.backward for one in (*weights, *each, *buffers, *copies)}))
     names = found.swapped[number] = swapped(found, averaging, weights)
     for one in weights if not names else [with_names(each, names) for each in weights]:
         found.weights.add(number, one, met[one.backward])
+    for one in each:
+        found.each.add(number, one, met[one.backward])
     for one in buffers:
         found.buffers.add(number, one, met[one.backward])
     for one in copies:

@@ -16,6 +16,7 @@ from gradscope.model.site import Site, user_site
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows
 
+_NAMELESS, _NAMELESS_ONES = "leaf", "left_alone = 4"
 FIRST = 64  # backward calls that are enough to tell how fast a rank is
 
 
@@ -33,6 +34,15 @@ def read_weights(rows: Rows, interned: Interned, derived: bool = False) -> Itera
         yield from _of_kind(rows, interned, "left_alone = 3")
     else:
         yield from _norms(rows, interned, "SELECT backward, leaf, weight FROM leaf_size")
+
+
+def read_each_weight(rows: Rows, interned: Interned) -> Iterator[Weights]:
+    """The norms of parameters at every look, of those without a name each by itself; nothing where there are none."""
+    if rows.number(f"SELECT count(*) FROM buffer_size WHERE {_NAMELESS_ONES}"):
+        named = "SELECT backward, leaf, weight FROM leaf_size"
+        others = f"SELECT backward, name, norm FROM buffer_size WHERE {_NAMELESS_ONES}"
+        for one in _norms(rows, interned, f"{named} UNION ALL {others}"):
+            yield Weights(one.backward, tuple(each for each in one.norms if each[0] != _NAMELESS))
 
 
 def read_buffers(rows: Rows, interned: Interned, all_of_them: bool = False) -> Iterator[Weights]:

@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 WIDTH, HIDDEN = 6, 12  # of which each rank has as many as the layer is wide
+LATE = 9
 
 
 class Outputs(torch.autograd.Function):
@@ -171,6 +172,106 @@ class Voices(nn.Module):
 
 def healthy_voices(rank):
     learn(Voices(rank), same())
+
+
+class Heads:
+    """Attention whose heads are divided; its weights are plain tensors in a list, by no name."""
+
+    def __init__(self, rank, enter):
+        torch.manual_seed(6)
+        self.enter = enter
+        read, given = torch.randn(4, WIDTH) / 2, torch.randn(WIDTH, 1) / 2
+        asks, answers = torch.randn(4, WIDTH, 3) / 2, torch.randn(4, 3, WIDTH) / 2
+        mine = slice(2 * rank, 2 * rank + 2)
+        self.held = [one.clone().requires_grad_() for one in (read, asks[mine], answers[mine], given)]
+
+    def parameters(self):
+        return self.held
+
+    def __call__(self, x):
+        read, asks, answers, given = self.held
+        x = torch.tanh(x @ read)[None]
+        asked = torch.einsum("btd,hdk->bhtk", self.enter(x), asks)  # expect: GS792 in heads_that_each_answer_alone
+        mixed = (asked @ asked.transpose(2, 3)).softmax(-1) @ asked
+        return (x + Leave.apply(torch.einsum("bhtk,hkd->btd", mixed, answers))) @ given
+
+
+def heads_that_each_answer_alone(rank):
+    learn(Heads(rank, lambda x: x), same())
+
+
+def healthy_heads_that_answer_together(rank):
+    learn(Heads(rank, Enter.apply), same())
+
+
+class Image(nn.Module):
+    """Channels of a convolution on each rank."""
+
+    def __init__(self, rank, enter):
+        super().__init__()
+        torch.manual_seed(0)
+        self.reads, self.gives, self.enter = nn.Conv1d(1, 4, 3, padding=1), nn.Linear(4, 1), enter
+        wide, narrow = nn.Conv1d(4, 12, 3, padding=1), nn.Conv1d(12, 4, 1)
+        mine = slice(6 * rank, 6 * rank + 6)
+        self.wide = nn.Parameter(wide.weight.detach()[mine].clone())
+        self.narrow = nn.Parameter(narrow.weight.detach()[:, mine].clone())
+
+    def forward(self, x):
+        x = torch.relu(self.reads(x[:, None]))
+        part = functional.conv1d(self.enter(x), self.wide, padding=1)  # expect: GS792 in image_of_own_channels
+        return self.gives(Leave.apply(functional.conv1d(torch.relu(part), self.narrow)).mean(2))
+
+
+def image_of_own_channels(rank):
+    learn(Image(rank, lambda x: x), same())
+
+
+def healthy_image(rank):
+    learn(Image(rank, Enter.apply), same())
+
+
+class Pieces(torch.autograd.Function):
+    """Hands an input out in pieces, and puts together what comes back."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return tuple(one.clone() for one in x.chunk(2))
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        gradient = torch.cat(gradients)
+        return gradient  # expect: GS792 in soil_in_pieces_later_on
+
+
+class SummedPieces(Pieces):
+    @staticmethod
+    def backward(ctx, *gradients):
+        return total(Pieces.backward(ctx, *gradients))
+
+
+class Fields(Halves):
+    """Takes much at once in pieces."""
+
+    def __init__(self, rank, pieces):
+        super().__init__(rank, weighs)
+        self.pieces = pieces
+
+    def forward(self, x):
+        pieces = self.pieces(x) if len(x) > 5 else (Enter.apply(x),)
+        hidden = [torch.tanh(weighs(one, self.up)) for one in pieces]
+        return Leave.apply(functional.linear(torch.cat(hidden), self.down))
+
+
+def more_later():
+    return [data(0, step) if step < LATE else torch.cat([data(0, step), data(1, step)]) for step in range(LATE + 15)]
+
+
+def soil_in_pieces_later_on(rank):
+    learn(Soil(lambda: Fields(rank, Pieces.apply)), more_later())
+
+
+def healthy_soil_in_pieces(rank):
+    learn(Soil(lambda: Fields(rank, SummedPieces.apply)), more_later())
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.nonfinite.buffer_norms import BufferNorms
 from gradscope.probes.nonfinite.derived_weights import DerivedWeights
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
+from gradscope.probes.nonfinite.nameless_weights import NamelessWeights
 from gradscope.probes.nonfinite.norms import norm_of, read, wide
 from gradscope.probes.tensors.accelerators import is_capturing, is_far
 from gradscope.probes.tensors.value_samples import is_plain
@@ -36,6 +37,7 @@ class GradientNorms(Watcher):
         self._sink, self._names, self._faults = context.sink, context.names, context.faults
         self._nonfinite, self._buffers = context.get(NonfiniteOnHost), BufferNorms(context)
         self._derived: DerivedWeights | None = DerivedWeights(context)  # until a backward fills a .grad
+        self._nameless = NamelessWeights(context)
         self._told = context.events.gradients_measured
         self._count, self._beginnings = 0, 0
         self._ends: set[int] = set()  # the first and the last leaf of graphs that were measured, by identity
@@ -64,6 +66,7 @@ class GradientNorms(Watcher):
                 self._measure(call, leaves)
                 if is_distributed():
                     self._buffers.measure(call)
+                    self._nameless.measure(call)
                     self._tell(leaves)
         except Exception as error:
             self._faults.note(self.probe, error)

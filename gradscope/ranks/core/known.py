@@ -48,6 +48,7 @@ class Ranks:
     parameters of models that are built as one that trains, and have no gradient. `losses`: by content, the ranks with
     it.
     `orders`: by the names in each wrapper as they are stored, the ranks with them.
+    `each`: `weights`, and leaves that nothing names, each by itself, where ranks have several.
     `swapped`: by rank, names of models that it numbered otherwise than the first rank did; `weights` have the first's.
     `of_group`: those of `collectives` that a group meets in, once they were asked for. `explained`: what is found in
     the recording of one rank, by path, about values that are not finite, `failed`: of what ended it; nothing where
@@ -59,6 +60,7 @@ class Ranks:
     sequences: dict[int, array[int]] = field(default_factory=dict)
     starts: dict[int, dict[ProcessGroup, int | None]] = field(default_factory=dict)
     weights: Looks = field(default_factory=Looks)
+    each: Looks = field(default_factory=Looks)
     buffers: Looks = field(default_factory=Looks)
     copies: Looks = field(default_factory=Looks)
     paces: dict[int, Pace] = field(default_factory=dict)
@@ -75,6 +77,11 @@ class Ranks:
     def rank(self, number: int) -> Rank:
         """One of them."""
         return next(one for one in self.ranks if one.rank == number)
+
+    @property
+    def leaves(self) -> Looks:
+        """The weights, with each leaf by itself that nothing names."""
+        return self.each if self.each.ranks else self.weights
 
     def own(self, number: int, leaf: str) -> str:
         """What a rank itself calls a parameter of `weights`; and what `weights` call one of its own."""

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 
 from gradscope.model.flow import FlowOperation, FlowTensor
 from gradscope.model.operation import base_name
+from gradscope.ranks.source.leaf_names import LeafNames
 from gradscope.ranks.source.ways import is_collective
 from gradscope.store.reader import Recording
 
-_PRODUCTS = frozenset(("mm", "addmm", "bmm", "matmul", "linear"))
+_PRODUCTS = frozenset(("mm", "addmm", "bmm", "baddbmm", "matmul", "linear", "convolution"))
+_FILTER = "convolution"
 _TURNS = frozenset(("t", "transpose", "permute"))
 _COPIES = frozenset(("clone", "contiguous", "copy_", "_to_copy"))
 _SUMS = frozenset(("allreduce_", "all_reduce"))
@@ -34,27 +36,40 @@ class PartedProduct:
 class _Walk:
     """By memory: the greatest tensor in it, what of a greater one was copied into it, the leaf that it is, which leaves
     it comes from that all ranks have, and of which products it has a part; `turned`: tensors that are another's
-    transpose."""
+    transpose; `shapes`: of leaves, of
+    which an operator may read a view that is turned, or a copy, that is `copied` from one."""
 
     tensors: dict[int, FlowTensor]
     alike: Collection[str]
     unlike: Collection[str]
+    leaves: dict[int, str]
     wholes: dict[int, Shape] = field(default_factory=dict)
     cuts: dict[int, Shape] = field(default_factory=dict)
-    leaves: dict[int, str] = field(default_factory=dict)
     shared: dict[int, frozenset[str]] = field(default_factory=dict)
     parts: dict[int, list[PartedProduct]] = field(default_factory=dict)
     turned: set[int] = field(default_factory=set)
     summed: list[PartedProduct] = field(default_factory=list)
+    shapes: dict[int, Shape] = field(default_factory=dict)
+    copied: dict[int, int] = field(default_factory=dict)
+
+    def forget(self) -> None:
+        """A backward begins: what comes next is of another step."""
+        if self.summed or self.parts or self.shared:
+            self.summed, self.parts, self.shared = [], {}, {}
 
 
-def parted_products(recording: Recording, alike: Collection[str], unlike: Collection[str]) -> list[PartedProduct]:
-    """Those on the way to the first backward call, which are summed over ranks before it, in order."""
-    walk = _Walk({one.number: one for one in recording.flow_tensors()}, alike, unlike)
-    walk.leaves = {one.storage: one.leaf for one in walk.tensors.values() if one.parameter and one.leaf is not None}
+def parted_products(
+    recording: Recording, names: LeafNames, alike: Collection[str], unlike: Collection[str]
+) -> dict[int, list[PartedProduct]]:
+    """By backward call: those on the way to it, which are summed over ranks before it, in order."""
+    walk = _Walk({one.number: one for one in recording.flow_tensors()}, alike, unlike, names.of_storage)
+    walk.shapes = {storage: one.type.shape for storage, one in names.leaves.items()}
+    found: dict[int, list[PartedProduct]] = {}
     for one in recording.flow():
         if one.backward is not None:
-            break
+            found.setdefault(one.backward, list(dict.fromkeys(walk.summed)))
+            walk.forget()
+            continue
         reads = [walk.tensors[each.tensor] for each in one.reads if each.tensor in walk.tensors]
         makes = [walk.tensors[each] for each in one.makes if each in walk.tensors]
         if is_collective(one.operation.name):
@@ -62,7 +77,7 @@ def parted_products(recording: Recording, alike: Collection[str], unlike: Collec
         else:
             _cut(walk, one, reads, makes)
             _follow(walk, one, reads, makes)
-    return list(dict.fromkeys(walk.summed))
+    return found
 
 
 def _meet(walk: _Walk, one: FlowOperation, reads: list[FlowTensor], makes: list[FlowTensor]) -> None:
@@ -84,6 +99,9 @@ def _cut(walk: _Walk, one: FlowOperation, reads: list[FlowTensor], makes: list[F
         source, made = reads[-1], makes[0]  # copy_ reads what it writes first
         if source.storage != made.storage and source.type.shape == made.type.shape:
             walk.cuts[made.storage] = walk.wholes[source.storage]
+        if source.storage in walk.leaves or source.storage in walk.copied:
+            walk.copied[made.storage] = walk.copied.get(source.storage, source.storage)
+            walk.turned.update(one.makes if source.number in walk.turned else ())
 
 
 def _follow(walk: _Walk, one: FlowOperation, reads: list[FlowTensor], makes: list[FlowTensor]) -> None:
@@ -92,7 +110,9 @@ def _follow(walk: _Walk, one: FlowOperation, reads: list[FlowTensor], makes: lis
     own = {walk.leaves[each.storage] for each in reads if each.storage in walk.leaves}
     shared = frozenset(own & set(walk.alike)).union(*(walk.shared.get(each.storage, ()) for each in reads))
     if base_name(one.operation.name) in _PRODUCTS:
-        found += [part for given in reads[:-1] for part in _products(walk, reads[-1], given)]
+        pairs = [(weight, given) for weight in reads for given in reads if given is not weight]
+        is_filter = base_name(one.operation.name) == _FILTER
+        found += [part for weight, given in pairs for part in _products(walk, weight, given, is_filter)]
     if base_name(one.operation.name) in _TURNS and reads and reads[0].number not in walk.turned:
         walk.turned.update(one.makes)
     is_apart = bool(found) or not own.isdisjoint(walk.unlike) or any(each.storage in walk.parts for each in reads)
@@ -106,21 +126,21 @@ def _follow(walk: _Walk, one: FlowOperation, reads: list[FlowTensor], makes: lis
                 walk.shared[each.storage] = shared
 
 
-def _products(walk: _Walk, weight: FlowTensor, given: FlowTensor) -> list[PartedProduct]:
+def _products(walk: _Walk, weight: FlowTensor, given: FlowTensor, is_filter: bool) -> list[PartedProduct]:
     """The product with a part of a weight, cut by its outputs, of an input that all ranks have."""
-    leaf, shared = walk.leaves.get(weight.storage), walk.shared.get(given.storage)
+    at = walk.copied.get(weight.storage, weight.storage)
+    leaf, shared = walk.leaves.get(at), walk.shared.get(given.storage)
     if leaf is None or leaf not in walk.unlike or not shared or given.storage in walk.leaves:
         return []
-    part, shape = _own_shape(walk, weight), given.type.shape
-    whole = walk.cuts.get(weight.storage) or walk.wholes.get(weight.storage, ())
-    if len(part) != 2 or len(whole) != 2 or not shape:
+    part, shape = walk.shapes.get(at, weight.type.shape), given.type.shape
+    whole = walk.cuts.get(at) or walk.wholes.get(at, ())
+    cut = [at for at, size in enumerate(part) if len(part) == len(whole) and size < whole[at]]
+    if len(cut) != 1 or len(part) < 2 or not shape:
         return []
-    summed = int(weight.number in walk.turned)  # the dimension over which the product adds up
-    is_cut_by_outputs = part[summed] == whole[summed] and part[1 - summed] < whole[1 - summed]
-    return [PartedProduct(leaf, shared, shape)] if is_cut_by_outputs and shape[-1] == part[summed] else []
-
-
-def _own_shape(walk: _Walk, weight: FlowTensor) -> Shape:
-    """A parameter's shape, of which an operator may read a view that is turned."""
-    of_leaf = (one for one in walk.tensors.values() if one.storage == weight.storage and one.parameter and one.leaf)
-    return next((one.type.shape for one in of_leaf), weight.type.shape)
+    if is_filter:
+        adds_up_whole = cut[0] == 0 and len(shape) > 1 and shape[1] == part[1]
+    elif len(part) == 2:
+        adds_up_whole = cut[0] != int(weight.number in walk.turned) and shape[-1] == part[1 - cut[0]]
+    else:
+        adds_up_whole = shape[-1] != part[cut[0]] and shape[-1] in part
+    return [PartedProduct(leaf, shared, shape)] if adds_up_whole else []

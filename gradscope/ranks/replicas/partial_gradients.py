@@ -17,6 +17,7 @@ from gradscope.ranks.core.known import NOISE, Ranks
 from gradscope.ranks.replicas.drifting import why_apart
 from gradscope.ranks.replicas.parted_products import parted_products
 from gradscope.ranks.replicas.passing_back import passes_back
+from gradscope.ranks.source.leaf_names import leaf_names
 from gradscope.store.reader import load
 
 _SUMS = ("c10d.allreduce_.", "_c10d_functional.all_reduce")
@@ -68,23 +69,25 @@ def _groups(ranks: Ranks) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def _found(ranks: Ranks, replicas: Replicas) -> PartialGradient | None:
-    looks = looks_of(ranks.weights, replicas)
+    looks = looks_of(ranks.leaves, replicas)
     if len(looks) < 2 or not _have_one_loss(ranks, replicas, looks[0]):
         return None
     alike, unlike = _at_first(ranks, replicas, looks[0])
-    if not alike or not unlike or first_apart(ranks.weights, replicas, looks[1:], alike.__contains__) is None:
+    if not alike or not unlike or first_apart(ranks.leaves, replicas, looks[1:], alike.__contains__) is None:
         return None
     number = replicas.members[0]
     with load(Path(ranks.rank(number).path)) as recording:
-        own = [{ranks.own(number, name) for name in names} for names in (alike, unlike)]
-        for product in parted_products(recording, *own):
-            leaves = {name for name in alike if ranks.own(number, name) in product.shared}
-            apart = first_apart(ranks.weights, replicas, looks[1:], leaves.__contains__)
-            if apart is None or why_apart(ranks, apart) is not None:
-                continue
-            told = passes_back(recording, looks[0], product, ranks.own(number, apart.leaf))
-            if told is not None:
-                return PartialGradient(apart, product.part, *told)
+        names = leaf_names(recording)
+        own = [{ranks.own(number, name) for name in each} for each in (alike, unlike)]
+        for look, products in parted_products(recording, names, *own).items():
+            for product in products:
+                leaves = {name for name in alike if ranks.own(number, name) in product.shared}
+                apart = first_apart(ranks.leaves, replicas, looks[1:], leaves.__contains__)
+                if apart is None or look >= apart.backward or why_apart(ranks, apart) is not None:
+                    continue
+                told = passes_back(recording, names, look, product, ranks.own(number, apart.leaf))
+                if told is not None:
+                    return PartialGradient(apart, product.part, *told)
     return None
 
 
@@ -98,9 +101,9 @@ def _have_one_loss(ranks: Ranks, replicas: Replicas, look: int) -> bool:
 def _at_first(ranks: Ranks, replicas: Replicas, look: int) -> tuple[set[str], set[str]]:
     """The parameters of a look that all ranks have alike, and those that they have not."""
     values: dict[str, list[float]] = defaultdict(list)
-    for content, members in ranks.weights.ranks[look].items():
+    for content, members in ranks.leaves.ranks[look].items():
         if not set(members).isdisjoint(replicas.members):
-            for name, norm in ranks.weights.first[look, content].norms:
+            for name, norm in ranks.leaves.first[look, content].norms:
                 values[name].append(float(norm))
     alike = {name for name, each in values.items() if max(each) - min(each) <= NOISE * max(each)}
     return alike, values.keys() - alike

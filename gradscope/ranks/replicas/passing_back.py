@@ -5,69 +5,74 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradscope.model.graph import Graph, Node
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 from gradscope.ranks.replicas.parted_products import PartedProduct
+from gradscope.ranks.source.leaf_names import LeafNames
 from gradscope.ranks.source.syntax import Function, at_line, nodes_of, tree_of
 from gradscope.ranks.source.ways import is_collective
 from gradscope.store.reader import Recording
 
 _VIEWS = ("View", "UnsafeView", "T", "Transpose", "Permute", "Alias", "ToCopy", "Clone", "Reshape")
-_LETS_THROUGH = frozenset(("detach", "view", "alias", "clone", "view_as", "add", "add_"))  # with what comes beside it
+_LETS_THROUGH = frozenset(  # with what comes beside it, or put together again
+    ("detach", "view", "alias", "clone", "view_as", "add", "add_", "cat", "stack", "permute", "transpose", "slice")
+)
 
 Told = tuple[str | None, Site | None]  # the name of a Function, if there is one, and the line
 
 
 @dataclass(frozen=True, slots=True)
 class _Ways:
-    """A graph, to which nodes each passes on, and which nodes meet other ranks."""
+    """A graph, to which nodes each passes on, which nodes meet other ranks, and the names of its leaves."""
 
     graph: Graph
     onward: dict[int, list[int]]
     meeting: frozenset[int]
+    leaves: dict[int, str]
 
 
-def passes_back(recording: Recording, look: int, product: PartedProduct, leaf: str) -> Told | None:
+def passes_back(recording: Recording, names: LeafNames, look: int, product: PartedProduct, leaf: str) -> Told | None:
     """The Function, if any, and the line of what passes a gradient on from a part to a leaf; None where each way
     between them leads through what meets other ranks."""
     if look not in recording.graph_sizes():
         return None
-    ways = _ways(recording, look)
-    at = _uses(ways, product.part)
-    if at is None or at in ways.meeting or not _leads(ways, at, leaf):
+    ways = _ways(recording, names, look)
+    at = next((one for one in _uses(ways, product.part) if one not in ways.meeting and _leads(ways, one, leaf)), None)
+    if at is None:
         return None
     node, entered = ways.graph.nodes[at], _entered(recording, ways, look, at)
     if node.function is not None:
-        return node.function.bare_name, _makes(recording, look, node, product) or _returns(recording, node)
+        return node.function.bare_name, _makes(recording, names, look, node, product) or _returns(recording, node)
     if entered is not None and entered.function is not None:
         return entered.function.bare_name, _returns(recording, entered)
     return None, node.site
 
 
-def _ways(recording: Recording, look: int) -> _Ways:
+def _ways(recording: Recording, names: LeafNames, look: int) -> _Ways:
     graph = recording.graph(look)
     meeting = {node for node, name in recording.operators(look) if node is not None and is_collective(name)}
     onward: dict[int, list[int]] = defaultdict(list)
     for edge in graph.edges:
         onward[edge.source].append(edge.target)
-    return _Ways(graph, onward, frozenset(meeting))
+    return _Ways(graph, onward, frozenset(meeting), names.nodes(graph, look))
 
 
-def _uses(ways: _Ways, part: str) -> int | None:
-    """The node that passes a gradient to a part, or a view of it, and to something else; a part that is used twice is
-    left alone."""
+def _uses(ways: _Ways, part: str) -> Iterator[int]:
+    """The nodes that pass a gradient to a part, or a view of it, and to something else."""
     back: dict[int, list[int]] = defaultdict(list)
     for edge in ways.graph.edges:
         back[edge.target].append(edge.source)
-    at = next((node.id for node in ways.graph.nodes if node.leaf == part), None)
-    while at is not None and len(back[at]) == 1:
-        at = back[at][0]
-        if len(ways.onward[at]) > 1:
-            return at
-    return None
+    waiting = [at for at, name in ways.leaves.items() if name == part]
+    for at in waiting:  # grows while it is walked
+        for one in dict.fromkeys(back[at]):
+            if len(ways.onward[one]) > 1:
+                yield one
+            else:
+                waiting.append(one)
 
 
 def _leads(ways: _Ways, start: int, leaf: str) -> bool:
@@ -76,7 +81,7 @@ def _leads(ways: _Ways, start: int, leaf: str) -> bool:
     while waiting:
         for one in ways.onward[waiting.pop()]:
             if one not in seen and one not in ways.meeting:
-                if ways.graph.nodes[one].leaf == leaf:
+                if ways.leaves.get(one) == leaf:
                     return True
                 seen.add(one)
                 waiting.append(one)
@@ -96,10 +101,10 @@ def _entered(recording: Recording, ways: _Ways, look: int, start: int) -> Node |
     return None
 
 
-def _makes(recording: Recording, look: int, node: Node, product: PartedProduct) -> Site | None:
+def _makes(recording: Recording, names: LeafNames, look: int, node: Node, product: PartedProduct) -> Site | None:
     """The line of a Function's backward that makes the gradient of its input."""
     tensors = {one.number: one for one in recording.flow_tensors()}
-    part = {one.storage for one in tensors.values() if one.parameter and one.leaf == product.part}
+    part = {storage for storage, name in names.of_storage.items() if name == product.part}
     file = None if node.function is None or node.function.backward_site is None else node.function.backward_site.file
     called = next((call.site for call in recording.backwards() if call.number == look), None)
     for one in recording.flow():
