@@ -23,6 +23,7 @@ from gradscope.store.reader import load
 SCRIPTS = {
     "divided_programs.py": 2,
     "added_programs.py": 2,
+    "addend_programs.py": 2,
     "group_programs.py": 2,
     "joined_programs.py": 2,
     "decision_programs.py": 2,

@@ -15,6 +15,7 @@ from gradscope.model.graph import Graph, Node
 from gradscope.model.site import Site, Stack, user_frames
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
+from gradscope.ranks.gradients.alike_addends import alike_addend
 from gradscope.ranks.gradients.bias_summed import bias_summed
 from gradscope.ranks.gradients.doubled import doubled
 from gradscope.ranks.gradients.summed_after import summed_after
@@ -43,7 +44,7 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         buffer, or another tensor that lives from step to step, that all ranks have alike, and that is summed over them
         again whenever they meet; one tensor, or the
         gradient of one parameter, by two names that is summed by each; a bias that each rank adds to its part of a
-        product before the parts are summed; a gradient that DistributedDataParallel has averaged, and that the program
+        product before the parts are summed, or anything else that all of them have alike; a gradient that DistributedDataParallel has averaged, and that the program
         sums by itself.
     Why:
         Where all ranks compute the same from a result that was put together, each has the whole gradient of it. To sum
@@ -74,7 +75,10 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         writes it, and then is read before it was scaled as often; the line is that of the second sum. Of biases, as a
         hint, since training learns a smaller one: at each look the ranks have one bias and two weights, and what the
         first steps summed is their product and its bias; of plain tensors, the source takes the weight by the number of
-        the rank, and the bias not. Of gradients that were averaged, as a hint: each was summed in the wrapper's own
+        the rank, and the bias not. Of anything else, as a hint, where ranks have one loss and average no gradient: what
+        is a leaf with one norm on all ranks at each look, or was computed from such leaves and sums over the ranks, and
+        not from a part of data, nor scaled, nor selected; it is added to what was computed from leaves with other norms
+        at each look, by one line on all ranks, and the sum is read as it is. Of gradients that were averaged, as a hint: each was summed in the wrapper's own
         group after two backward calls or more of a mean loss, in which the wrapper had reduced, by a program whose SGD
         steps by them, that scales nothing on the way, nor by the number of ranks but by operators.
     """
@@ -119,13 +123,28 @@ def _twice(ranks: Ranks) -> Blame | None:
 def _added(ranks: Ranks) -> Blame | None:
     added = bias_summed(ranks)
     if added is None:
-        return None
+        return _added_alike(ranks)
     return Blame(
         f"each rank adds {added.bias}, which all of them have alike, to its part of a product with {added.weight}, "
         "and the parts are summed: it counts once for each rank",
         added.site,
         (Related("cause_at", added.summed, "where the parts are summed"),),
         tensor=added.bias,
+        meant=True,
+    )
+
+
+def _added_alike(ranks: Ranks) -> Blame | None:
+    addend = alike_addend(ranks)
+    if addend is None:
+        return None
+    what = f"{addend.leaf}, which" if addend.leaf is not None else "to its part of a result what"
+    where = "" if addend.leaf is None else ", to its part of a result"
+    return Blame(
+        f"each rank adds {what} all of them have alike{where}, and the parts are summed: it counts once for each rank",
+        addend.site,
+        (Related("cause_at", addend.summed, "where the parts are summed"),),
+        tensor=addend.leaf,
         meant=True,
     )
 
