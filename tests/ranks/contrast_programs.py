@@ -103,6 +103,57 @@ def healthy_only_looked_at(rank):
     matched(rank, loss)
 
 
+def banked(tensor):
+    """The rows of all, in one room that is made before."""
+    bank = tensor.new_empty(2, *tensor.shape)
+    dist.all_gather(list(bank.unbind(0)), tensor.detach().contiguous())
+    return bank
+
+
+def with_own(bank, own, rank):
+    rows = list(bank.unbind(0))
+    rows[rank] = own
+    return torch.stack(rows)
+
+
+def one_side_of_a_bank_put_back(rank):
+    """As in https://github.com/huggingface/accelerate/issues/1154."""
+
+    def loss(words, pictures, rank):
+        mine = with_own(banked(words), words, rank)
+        others = banked(pictures)  # expect: GS785
+        return told_apart(mine.flatten(0, 1), others.flatten(0, 1)) * 2
+
+    matched(rank, loss)
+
+
+def healthy_both_sides_of_a_bank_put_back(rank):
+    def loss(words, pictures, rank):
+        mine, others = (with_own(banked(one), one, rank) for one in (words, pictures))
+        return told_apart(mine.flatten(0, 1), others.flatten(0, 1)) * 2
+
+    matched(rank, loss)
+
+
+def healthy_bank_of_what_has_no_graph(rank):
+    def loss(words, pictures, rank):
+        mine = with_own(banked(words), words, rank)
+        return told_apart(mine.flatten(0, 1), banked(pictures.detach()).flatten(0, 1)) * 2
+
+    matched(rank, loss)
+
+
+def healthy_own_beside_the_rows_of_others(rank):
+    """What this rank has is compared by itself, and of the bank the others' rows alone."""
+
+    def loss(words, pictures, rank):
+        mine = with_own(banked(words), words, rank).flatten(0, 1)
+        near = (words * pictures).sum(1).mean()
+        return (mine @ banked(pictures)[1 - rank].t()).logsumexp(1).mean() - near
+
+    matched(rank, loss)
+
+
 class Parts(torch.autograd.Function):
     """Gathers, and gives what came back for this rank's own."""
 
@@ -127,6 +178,36 @@ class Summed(Parts):
         whole = torch.stack(gradients)
         dist.all_reduce(whole)
         return whole[dist.get_rank()]
+
+
+class CutFirst(torch.autograd.Function):
+    """Takes its own of what came back before it is summed."""
+
+    @staticmethod
+    def forward(ctx, keys):
+        return torch.cat(gathered(keys))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        size = len(gradient) // dist.get_world_size()
+        own = gradient.narrow(0, size * dist.get_rank(), size).clone()
+        dist.all_reduce(own)  # expect: GS768 in keys_cut_before_the_sum
+        return own
+
+
+class OneByOne(CutFirst):
+    """Sums the parts of all, each by itself."""
+
+    @staticmethod
+    def forward(ctx, keys):
+        return torch.cat(gathered(keys))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        parts = [one.clone() for one in gradient.chunk(dist.get_world_size())]
+        for one in parts:
+            dist.all_reduce(one)
+        return parts[dist.get_rank()]
 
 
 class Scaled(Summed):
@@ -161,6 +242,14 @@ def keys_with_their_own_gradient(rank):
 
 def healthy_keys_with_the_sum(rank):
     contrast(rank, lambda keys, rank: Summed.apply(keys))
+
+
+def keys_cut_before_the_sum(rank):
+    contrast(rank, lambda keys, rank: [CutFirst.apply(keys)])
+
+
+def healthy_keys_summed_one_by_one(rank):
+    contrast(rank, lambda keys, rank: [OneByOne.apply(keys)])
 
 
 def healthy_keys_that_are_scaled(rank):

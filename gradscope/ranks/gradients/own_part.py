@@ -1,9 +1,11 @@
-"""GS768: a gather in a custom Function whose backward gives back a rank's own part, without what others' losses add."""
+"""GS768: a gather in a custom Function whose backward gives back a rank's own part, without what others' losses add, or
+with what they add to parts of their own."""
 
 from __future__ import annotations
 
 import ast
 import math
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +22,7 @@ from gradscope.ranks.source.ways import is_collective, ways_of
 from gradscope.store.reader import Recording, load
 
 _GATHERS = ("c10d.allgather_", "c10d._allgather_base_", "_c10d_functional.all_gather_into_tensor")
+_SUMS = ("c10d.allreduce_", "_c10d_functional.all_reduce")
 _SCALES = frozenset(("mul", "mul_", "div", "div_"))  # by which a backward may make up for the others
 _LOSSES = 2  # at least, that are compared
 _ALIKE = 1e-3  # relative
@@ -27,17 +30,19 @@ _ALIKE = 1e-3  # relative
 
 @dataclass(frozen=True, slots=True)
 class OwnPart:
-    """The Function, the line that gives the part back, that of the gather, and among how many ranks."""
+    """The Function, the line that gives the part back, or sums it, that of the gather, and among how many ranks."""
 
     function: str
     returns: Site
     gather: Site | None
     world: int
+    is_summed: bool = False
 
 
 def own_part_alone(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
-        A custom Function that gathers, and whose backward gives back a rank's part of its own gradient, without a sum.
+        A custom Function that gathers, and whose backward gives back a rank's part of its own gradient, without a sum,
+        or sums after each rank has cut out its part.
     Why:
         What was gathered goes into the loss of each rank, and each of these losses adds to the gradient of what this
         rank has put in. Without a sum over the ranks only its own does: the rows of others are compared with, and never
@@ -53,10 +58,19 @@ def own_part_alone(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         A hint. The Function receives as many times more numbers than it gives as there are ranks, it scales nothing, no
         collective runs in the backward before its leaves, and the losses of these ranks are not the same: one loss of
-        all needs no sum.
+        all needs no sum. Or the one collective of its backward is a sum among the ranks that it gathers from, of as
+        many numbers as it gives, where it is told by the line of the sum.
     """
     own = _own_part(ranks)
-    if own is not None:
+    if own is not None and own.is_summed:
+        yield Blame(
+            f"{own.function} gathers from {own.world:,} ranks, and its backward sums over them the part that each has "
+            "cut out for itself: gradients of different parts are added to each other",
+            own.returns,
+            () if own.gather is None else (Related("cause_at", own.gather, "where it gathers"),),
+            operator=own.function,
+        )
+    elif own is not None:
         yield Blame(
             f"{own.function} gathers from {own.world:,} ranks, which have losses of their own, and gives back this "
             "rank's part of its own gradient: what the losses of the other ranks add to that is lost, unless it is "
@@ -74,9 +88,11 @@ def _own_part(ranks: Ranks) -> OwnPart | None:
     lines = {(one.operator, one.site, one.group.key): one for one in gathers if one.group is not None}
     for one in lines.values():
         members = [] if one.group is None else [number for number in one.group.members if number in there]
-        if len(members) > 1 and _have_own_losses(ranks, members):
+        if len(members) > 1:
             with load(Path(ranks.rank(members[0]).path)) as recording:
-                found = _found(recording, one)
+                found = _cut_first(recording, one, ranks.collectives)
+                if found is None and _have_own_losses(ranks, members):
+                    found = _found(recording, one)
             if found is not None:
                 return found
     return None
@@ -110,6 +126,39 @@ def _found(recording: Recording, gather: Collective) -> OwnPart | None:
                 if found is not None:
                     return OwnPart(node.function.bare_name, found, gather.site, world)
     return None
+
+
+def _cut_first(recording: Recording, gather: Collective, collectives: list[Collective]) -> OwnPart | None:
+    """The first Function that gathers by a line, and whose backward sums, once, a part of what it received."""
+    sums = [one for one in collectives if one.inside and one.group == gather.group and one.operator.startswith(_SUMS)]
+    if not sums or gather.group is None:
+        return None
+    ways, world = ways_of(recording), len(gather.group.members)
+    for number, sizes in sorted(recording.node_sizes().items()):
+        graph, met = (
+            recording.graph(number),
+            Counter(node for node, name in recording.operators(number) if _meets(name)),
+        )
+        stacks = [one.stack for one in ways.get(number, ()) if (one.name, one.site) == (gather.operator, gather.site)]
+        for node in graph.nodes if stacks else ():
+            if node.function is not None and met[node.id] == 1 and _gives_a_part(graph, node, sizes, world):
+                site = _sums_at(recording, number, node)
+                received = sum(math.prod(one.shape) for one in node.inputs_meta if one is not None)
+                given = {math.prod(each.shape) for one in sums if one.site == site for each in one.types}
+                if site is not None and given == {received // world} and _of(recording, node, stacks) is not None:
+                    return OwnPart(node.function.bare_name, site, gather.site, world, is_summed=True)
+    return None
+
+
+def _meets(name: str) -> bool:
+    return is_collective(name) and "wait" not in name
+
+
+def _sums_at(recording: Recording, backward: int, node: Node) -> Site | None:
+    """The line by which a node sums."""
+    blocks = (block for block in recording.blocks() if block.backward == backward)
+    operations = (one for block in blocks for one in block.operations if one.node == node.id)
+    return next((one.site for one in operations if one.name.startswith(_SUMS)), None)
 
 
 def _gives_a_part(graph: Graph, node: Node, sizes: dict[int, float], world: int) -> bool:

@@ -42,16 +42,15 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         A custom Function whose backward sums gradients over the ranks that all ranks have alike; a running total in a
         buffer, or another tensor that lives from step to step, that all ranks have alike, and that is summed over them
-        again whenever they meet; one tensor, or the
-        gradient of one parameter, by two names that is summed by each; a bias that each rank adds to its part of a
-        product before the parts are summed, or anything else that all of them have alike; a gradient that DistributedDataParallel has averaged, and that the program
-        sums by itself.
+        again whenever they meet; one tensor, or the gradient of one parameter, by two names that is summed by each; a
+        bias that each rank adds to its part of a product before the parts are summed, or anything else that all of them
+        have alike; a gradient that DistributedDataParallel has averaged, and that the program sums by itself.
     Why:
         Where all ranks compute the same from a result that was put together, each has the whole gradient of it. To sum
         it once more makes it as many times as large as there are ranks, again in each layer: the lower ones step too
         far, and no loss and no shape shows it. A bias that was learnt on one device is as many times as large where
-        each rank adds it. A total that is put back after it was summed holds what all ranks saw,
-        and the next sum counts that once for each rank, until it overflows.
+        each rank adds it. A total that is put back after it was summed holds what all ranks saw, and the next sum
+        counts that once for each rank, until it overflows.
     Wrong:
         dist.all_reduce(gradient)  # in the backward of what sums in its forward
         return gradient
@@ -78,9 +77,10 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         the rank, and the bias not. Of anything else, as a hint, where ranks have one loss and average no gradient: what
         is a leaf with one norm on all ranks at each look, or was computed from such leaves and sums over the ranks, and
         not from a part of data, nor scaled, nor selected; it is added to what was computed from leaves with other norms
-        at each look, by one line on all ranks, and the sum is read as it is. Of gradients that were averaged, as a hint: each was summed in the wrapper's own
-        group after two backward calls or more of a mean loss, in which the wrapper had reduced, by a program whose SGD
-        steps by them, that scales nothing on the way, nor by the number of ranks but by operators.
+        at each look, by one line on all ranks, and the sum is read as it is. Of gradients that were averaged, as a
+        hint: each was summed in the wrapper's own group after two backward calls or more of a mean loss, in which the
+        wrapper had reduced, by a program whose SGD steps by them, that scales nothing on the way, nor by the number of
+        ranks but by operators.
     """
     at_once = _twice(ranks) or _added(ranks) or _again(ranks) or _after(ranks) or _kept_on(ranks)
     if at_once is not None:

@@ -157,7 +157,8 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         one by the rank's number. Silent where a program restores random states. Of ranks that begin with one loss and
         average no gradient: a parameter that was equal, and from which the input of a product with a part of a weight
         is computed, which each rank cut by its outputs, where activations are summed later, and no node between the two
-        sums what is passed back, at first or in a way that the program takes later on; the line is that by which a custom Function passes it on, else that of the product.
+        sums what is passed back, at first or in a way that the program takes later on; the line is that by which a
+        custom Function passes it on, else that of the product.
     """
     found = _drift(ranks)
     if found is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -110,16 +111,42 @@ def _detached(flow: RecordedDataflow) -> Iterator[_Sent]:
 
 
 def _is_put_back(flow: RecordedDataflow, sent: _Sent) -> bool:
-    """Whether anything reads what was gathered together with the tensor that has the graph."""
-    readers = {at for one in flow.operations[sent.gather].makes for at in flow.readers.get(one, ())}
+    """Whether anything reads what was gathered, or a view of it, together with the tensor that has the graph."""
+    views = _views(flow, sent)
+    readers = {at for one in views for at in flow.readers.get(one, ())}
     return any(at > sent.gather for at in readers.intersection(flow.readers.get(sent.source, ())))
 
 
 def _is_lost(flow: RecordedDataflow, sent: _Sent) -> bool:
     """Whether what was gathered goes into a loss beside what has a graph, and the graph of what was sent is unused."""
     makes, after = flow.operations[sent.gather].makes, sent.gather
-    unused = set(flow.readers.get(sent.source, ())) == {sent.detach}
-    return unused and all(_stays_without(flow, one, after) and _joins_a_graph(flow, one, after) for one in makes)
+    unused = _read_beside(flow, sent) == {sent.detach}
+    if not unused or not all(_stays_without(flow, one, after) for one in makes):
+        return False
+    if all(_joins_a_graph(flow, one, after) for one in makes):
+        return True
+    wholes = [one for one in _views(flow, sent) if _size(flow, one) >= sum(_size(flow, each) for each in makes)]
+    return all(_stays_without(flow, one, after) for one in wholes) and any(
+        _joins_a_graph(flow, one, after) for one in wholes
+    )
+
+
+def _views(flow: RecordedDataflow, sent: _Sent) -> set[int]:
+    """What was gathered, and what else has its memory: the rows may be parts of one tensor that was made before."""
+    makes = flow.operations[sent.gather].makes
+    storages = {flow.tensors[one].storage for one in makes if one in flow.tensors}
+    return {*makes, *(one for one, tensor in flow.tensors.items() if tensor.storage in storages)}
+
+
+def _read_beside(flow: RecordedDataflow, sent: _Sent) -> set[int]:
+    """What reads the tensor that has the graph, but for what only makes room of its shape and type."""
+    readers = flow.readers.get(sent.source, ())
+    return {at for at in readers if not base_name(flow.operations[at].operation.name).startswith("new_")}
+
+
+def _size(flow: RecordedDataflow, tensor: int) -> int:
+    known = flow.tensors.get(tensor)
+    return 0 if known is None else math.prod(known.type.shape)
 
 
 def _asked_at(operation: FlowOperation) -> Site | None:
