@@ -54,6 +54,25 @@ def gradient_summed_twice_and_halved_once(rank):
     by_hand(rank, average)
 
 
+def add_up(gradients):
+    for one in [dist.all_reduce(each, async_op=True) for each in gradients]:
+        one.wait()
+
+
+def gradients_listed_part_by_part(rank):
+    """The helper is right; its caller goes through the parts."""
+
+    def average(net):
+        for part in (net.reads, net.gives):
+            add_up([one.grad for one in part.parameters()])  # expect: GS799
+
+    by_hand(rank, average)
+
+
+def healthy_gradients_listed_at_once(rank):
+    by_hand(rank, lambda net: add_up([one.grad for one in net.parameters()]))
+
+
 def healthy_gradient_of_the_whole(rank):
     def average(net):
         for one in net.parameters():

@@ -71,16 +71,16 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         the same memory, whole, was summed by one line three times, computed with, and written between by nothing but
         add_() of what was not computed of it; the line is that of the sum. Of tensors: one that was computed in the
         first steps, or a leaf's gradient, whole, whose memory is summed in one group twice, before anything reads or
-        writes it, and then is read before it was scaled as often; the line is that of the second sum. Of biases, as a
-        hint, since training learns a smaller one: at each look the ranks have one bias and two weights, and what the
-        first steps summed is their product and its bias; of plain tensors, the source takes the weight by the number of
-        the rank, and the bias not. Of anything else, as a hint, where ranks have one loss and average no gradient: what
-        is a leaf with one norm on all ranks at each look, or was computed from such leaves and sums over the ranks, and
-        not from a part of data, nor scaled, nor selected; it is added to what was computed from leaves with other norms
-        at each look, by one line on all ranks, and the sum is read as it is. Of gradients that were averaged, as a
-        hint: each was summed in the wrapper's own group after two backward calls or more of a mean loss, in which the
-        wrapper had reduced, by a program whose SGD steps by them, that scales nothing on the way, nor by the number of
-        ranks but by operators.
+        writes it, and then is read before it was scaled as often; the line is that of the second sum, or by which a
+        helper that sums is given a list. Of biases, as a hint, since training learns a smaller one: at each look the
+        ranks have one bias and two weights, and what the first steps summed is their product and its bias; of plain
+        tensors, the source takes the weight by the number of the rank, and the bias not. Of anything else, as a hint,
+        where ranks have one loss and average no gradient: what is a leaf with one norm on all ranks at each look, or
+        was computed from such leaves and sums over the ranks, and not from a part of data, nor scaled, nor selected; it
+        is added to what was computed from leaves with other norms at each look, by one line on all ranks, and the sum
+        is read as it is. Of gradients that were averaged, as a hint: each was summed in the wrapper's own group after
+        two backward calls or more of a mean loss, in which the wrapper had reduced, by a program whose SGD steps by
+        them, that scales nothing on the way, nor by the number of ranks but by operators.
     """
     at_once = _twice(ranks) or _added(ranks) or _again(ranks) or _after(ranks) or _kept_on(ranks)
     if at_once is not None:

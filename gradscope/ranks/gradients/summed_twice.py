@@ -6,13 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gradscope.model.flow import FlowOperation
-from gradscope.model.site import Site
+from gradscope.model.site import Site, Stack
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.gradients.doubled import sum_on
+from gradscope.ranks.gradients.listed import listed_at
 from gradscope.ranks.source.syntax import function_around, tree_of
 from gradscope.ranks.source.ways import is_collective
 from gradscope.store.collective_reader import read_gradients_of_runs, read_groups_of_runs
@@ -20,13 +21,15 @@ from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording, load
 
 _SUMS = "c10d.allreduce_."
+_TWO = 2
 _SCALES = ("aten.div_.", "aten.mul_.", "aten._foreach_div_.", "aten._foreach_mul_.")
 
 
 @dataclass(slots=True)
 class _Memory:
     """What is known of memory that an operator made, or of a leaf's gradient, where it was summed first: the line, how
-    many numbers, where it was summed since it was read or written last, in which group, and how often scaled since."""
+    many numbers, where it was summed since it was read or written last, in which group, and how often scaled since;
+    `stack`: of the sum after the first."""
 
     made: Site | None
     size: int
@@ -34,6 +37,7 @@ class _Memory:
     group: int | None = None
     leaf: str | None = None
     scaled: int = 0
+    stack: Stack = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,7 @@ class Twice:
     made: Site
     summed: Site
     leaf: str | None = None
+    stack: Stack = field(default=(), compare=False)
 
 
 def summed_twice(ranks: Ranks) -> Twice | None:
@@ -52,7 +57,10 @@ def summed_twice(ranks: Ranks) -> Twice | None:
     with ExitStack() as files:
         here, there = (files.enter_context(load(Path(one.path))) for one in ranks.ranks[:2])
         found = next(_found(here), None)
-        return found if found is not None and found in _found(there) else None
+        if found is None or found not in _found(there):
+            return None
+        listed = None if found.leaf is None else listed_at(here, found.stack)
+        return found if listed is None else replace(found, summed=listed)
 
 
 def _found(recording: Recording) -> Iterator[Twice]:
@@ -96,6 +104,7 @@ def _sum(
             memory.sums, memory.scaled = [one.site], 0
         else:
             memory.sums.append(one.site)
+            memory.stack = memory.stack if len(memory.sums) > _TWO else one.operation.stack
 
 
 def _touch(
@@ -111,7 +120,7 @@ def _touch(
             memory.scaled += times[storage]
             continue  # the mean may be taken by each name as well
         if len(memory.sums) > 1 and memory.made is not None and memory.scaled < len(memory.sums):
-            yield Twice(memory.made, memory.sums[1], memory.leaf)
+            yield Twice(memory.made, memory.sums[1], memory.leaf, memory.stack)
         memory.sums, memory.scaled = [], 0
     if given and not is_collective(one.operation.name):
         known.update({storage: _Memory(one.site, size, []) for storage, size in made if storage not in times})
