@@ -1,4 +1,4 @@
-"""The line that lists what a helper of the program's own sums over the ranks: the helper may be right for another list."""
+"""The line that lists what a helper of the program sums over the ranks: the helper may be right for another list."""
 
 from __future__ import annotations
 
