@@ -49,6 +49,7 @@ SCRIPTS = {
     "room_programs.py": 2,
     "slot_programs.py": 2,
     "partial_programs.py": 2,
+    "passing_programs.py": 2,
     "selected_programs.py": 2,
     "skipped_programs.py": 2,
     "term_programs.py": 2,

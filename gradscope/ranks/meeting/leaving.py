@@ -17,6 +17,8 @@ from gradscope.model.rank import Rank, State
 from gradscope.model.site import Site, Stack, user_frames
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.meeting.closures import WHY, called_unevenly
+from gradscope.ranks.meeting.loops import left_for_good
+from gradscope.ranks.meeting.yielding import yielded_less
 from gradscope.ranks.source.deciding import part_of, rank_that_decides
 from gradscope.ranks.source.drawn_parts import drawn_for_part
 from gradscope.ranks.source.passing import parting
@@ -24,6 +26,7 @@ from gradscope.ranks.source.syntax import at_line, statements, turns
 from gradscope.ranks.source.ways import ways_of
 from gradscope.store.collective_reader import read_runs
 from gradscope.store.file import damage_is_one_sentence
+from gradscope.store.rank_reader import read_last_operator
 from gradscope.store.reader import Recording, load
 
 LEFT_STEP = "leaving a step before its backward"
@@ -57,16 +60,31 @@ def left(ranks: Ranks, one: Rank) -> tuple[str, Site] | None:
         step = left_step(here, there)
         if step is not None:
             return LEFT_STEP, step
-        loop = _left_loop(here, one.last_site, others)
-        if loop is None:
-            asks = rank_that_decides(there, waits_under(there))
-            return None if asks is None else (_ALONE, asks)
-        part = part_of(there, waits_under(there), loop)
-        drawn = None if part is None else drawn_for_part(there, part)
-        words = f"when it left the loop of line {loop.line}"
-        if drawn is not None:
-            return f"{words} {DRAWN}", drawn
-        return (words, part) if part is not None else (_LEFT_LOOP, loop)
+        return _left_a_loop(here, there, one, others)
+
+
+def _left_a_loop(here: Recording, there: Recording, one: Rank, others: list[Rank]) -> tuple[str, Site] | None:
+    """Which loop a rank left that another one is still in, or that alone came to; and the line that decides it."""
+    loop = _left_loop(here, one.last_site, others)
+    if loop is None:
+        asks = rank_that_decides(there, waits_under(there))
+        if asks is not None:
+            return _ALONE, asks
+        early = left_for_good(there, _last_stack(here), waits_under(there))
+        if early is None:
+            return None
+        if early.decides != early.loop:
+            return f"having left the loop of line {early.loop.line} early", early.decides
+        loop = early.loop
+    words = f"when it left the loop of line {loop.line}"
+    fewer = yielded_less(here, there, loop)
+    if fewer is not None:
+        return f"{words}, for which fewer are yielded to it", fewer
+    part = part_of(there, waits_under(there), loop)
+    drawn = None if part is None else drawn_for_part(there, part)
+    if drawn is not None:
+        return f"{words} {DRAWN}", drawn
+    return (words, part) if part is not None else (_LEFT_LOOP, loop)
 
 
 def waits_under(recording: Recording) -> Stack:
@@ -74,6 +92,13 @@ def waits_under(recording: Recording) -> Stack:
     with damage_is_one_sentence(recording.path):
         runs = read_runs(recording.tables.rows)
         return recording.tables.interned.stack(runs[-1][-1]) if runs else ()
+
+
+def _last_stack(recording: Recording) -> Stack:
+    """The stack of the last operator that a rank began."""
+    with damage_is_one_sentence(recording.path):
+        last = read_last_operator(recording.tables.rows)
+        return () if last is None else recording.tables.interned.stack(last[1])
 
 
 def _left_loop(here: Recording, last: Site | None, others: list[Rank]) -> Site | None:

@@ -47,6 +47,30 @@ def left_loop(recording: Recording, before: Stack, now: Stack, gone: Stack, betw
     return None
 
 
+def left_for_good(recording: Recording, gone: Stack, inside: Stack) -> Left | None:
+    """The loop that a rank has `gone` past for good, to a line below it or below what called it, and in which another
+    one is still `inside`: the one with a line that may end it early; else the one that no number bounds. None where
+    that does not tell which one it is."""
+    ways = [list(_outside_in(stack)) for stack in (gone, inside)]
+    pairs = enumerate(zip(*ways, strict=False))
+    depth = next((at for at, (one, other) in pairs if str(one) != str(other)), None)
+    if depth is None or not ways[0][depth].is_in_function_of(ways[1][depth]):
+        return None
+    past = ways[0][depth]
+    known: list[tuple[Left, bool]] = []
+    for at, site in enumerate(ways[1][depth:]):
+        for loop in (one for one in _loops(recording, site) if _holds(one, site.line)):
+            if at or (loop.end_lineno or 0) < past.line:
+                head = at_line(recording, site, loop.lineno)
+                bounded = isinstance(loop, ast.For) and _is_counted(loop.iter)
+                known.append((Left(head, _deciding(recording, loop, head)), bounded))
+    if not known or past.line < ways[1][depth].line:
+        return None
+    early = [one for one, _ in known if one.decides != one.loop]
+    found = early or [one for one, bounded in known if not bounded]
+    return found[0] if len(found) == 1 else None
+
+
 def same_way(one: Stack, other: Stack) -> bool:
     """Whether two stacks have the same lines of the user's."""
     return [*map(str, _outside_in(one))] == [*map(str, _outside_in(other))]  # one that was killed may lack the texts

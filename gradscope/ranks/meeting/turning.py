@@ -17,12 +17,15 @@ from gradscope.ranks.meeting.met import Met, are_in_one_trip, came_round, has_me
 from gradscope.ranks.meeting.parting import Parting
 from gradscope.ranks.meeting.receiving import made_to_receive
 from gradscope.ranks.meeting.skipping import has_met_there, left_out_by
+from gradscope.ranks.meeting.yielding import yielded_less
 from gradscope.ranks.source.counting import goes_by_an_own_count, goes_by_the_trip
 from gradscope.ranks.source.deciding import decided_at, part_of
 from gradscope.ranks.source.drawn_parts import drawn_for_part
 from gradscope.ranks.source.given import made_at
 from gradscope.ranks.source.passing import Branch, gone_into, passed_by
 from gradscope.ranks.source.rounds import stacks_between
+
+_THE_LOOP = "the loop that it left"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +106,16 @@ def _left_loop(odd: Met, usual: Met) -> Turn | None:
             step = _skipped_step(one, other) if left.decides == left.loop else None
             if step is not None:
                 return Turn(one.rank.rank, one.collective, other.collective, step, f", {LEFT_STEP},")
+            fewer = yielded_less(one.recording, other.recording, left.loop) if left.decides == left.loop else None
+            if fewer is not None:
+                words = f"{words} for which fewer are yielded to it,"
+                return Turn(one.rank.rank, one.collective, other.collective, fewer, words, left.loop, _THE_LOOP)
             part = part_of(other.recording, other.stack, left.loop) if left.decides == left.loop else None
             drawn = None if part is None else drawn_for_part(other.recording, part)
             site = drawn or part or left.decides
             words = words if drawn is None else f"{words[:-1]} {DRAWN},"
             loop = None if site == left.loop else left.loop
-            return Turn(one.rank.rank, one.collective, other.collective, site, words, loop, "the loop that it left")
+            return Turn(one.rank.rank, one.collective, other.collective, site, words, loop, _THE_LOOP)
     return None
 
 

@@ -26,11 +26,12 @@ from gradscope.ranks.meeting.closures import called_unevenly
 from gradscope.ranks.replicas.crossed_sums import crossed_before
 from gradscope.ranks.replicas.drawn_writes import drawn_for
 from gradscope.ranks.replicas.rates import unlike_rates
+from gradscope.ranks.replicas.read_below import read_below
 from gradscope.ranks.replicas.written_from import written_from_alone
 from gradscope.ranks.source.chosen import gone_through_by_rank
 from gradscope.ranks.source.deciding import conditions_of, decided_at, rank_that_decides
 from gradscope.ranks.source.given import frames_of
-from gradscope.ranks.source.passing import passed_by
+from gradscope.ranks.source.passing import Branch, passed_by
 from gradscope.ranks.source.syntax import at_line, turns
 from gradscope.store.reader import Recording, load
 
@@ -111,7 +112,8 @@ def _measuring(recording: Recording, stack: Stack) -> Site | None:
 
 def _decided(recording: Recording, stack: Stack, condition: Site, why: str) -> tuple[str, Site]:
     """The line that measures what a condition asks for, in which no other rank has a part; else the condition."""
-    measured = decided_at(recording, stack, condition)
+    by_rank = Branch(condition, condition).is_of_a_rank
+    measured = decided_at(recording, stack, condition) or (None if by_rank else read_below(recording, condition))
     if measured is None:
         return why, condition
     return f"{why}: line {condition.line} asks for what each rank measures here by itself", measured
