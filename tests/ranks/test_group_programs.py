@@ -73,6 +73,7 @@ SCRIPTS = {
     "mesh_programs.py": 2,
     "norm_programs.py": 2,
     "kept_programs.py": 2,
+    "kept_equal_programs.py": 2,
     "kept_back_programs.py": 2,
     "round_programs.py": 2,
     "running_programs.py": 2,

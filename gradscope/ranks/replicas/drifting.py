@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 from gradscope.model.operation import Operation
+from gradscope.model.rank import Rank
 from gradscope.model.site import Site, Stack, user_site
 from gradscope.model.training import (
     AUTOCAST,
@@ -40,17 +41,32 @@ _NO_DECISION = (FORWARD, GAP, STATE, TRAIN, EVAL, AUTOCAST)  # kinds of calls th
 
 def why_apart(ranks: Ranks, found: Apart) -> tuple[str, Site] | None:
     """What a rank does that another one does not, and the line; None where that is not known."""
-    odd = ranks.rank(found.odd[0])
-    other = ranks.rank(next(number for number in found.members if number not in found.odd))
+    odd, other = _two(ranks, found)
     equal = max(look for look in looks_of(ranks.weights, found.replicas) if look < found.backward)
     with load(Path(odd.path)) as here, load(Path(other.path)) as there:
         sides = (odd, here), (other, there)
-        left_out = decided_apart(*sides, found.backward) or _calls(*sides, found)
-        uneven = called_unevenly(here, there)
         leaves = (ranks.own(odd.rank, found.leaf), ranks.own(other.rank, found.leaf))
-        told = None if uneven is None else uneven.told
-        known = unlike_rates(here, there) or told or left_out or crossed_before(ranks, *sides, found)
+        known = _left_apart(*sides, found) or crossed_before(ranks, *sides, found)
         return known or _writes(*sides, leaves, (equal, found.backward))
+
+
+def left_apart(ranks: Ranks, found: Apart) -> tuple[str, Site] | None:
+    """What one rank does and another one leaves out, or does by a setting of its own; None where that is not known."""
+    odd, other = _two(ranks, found)
+    with load(Path(odd.path)) as here, load(Path(other.path)) as there:
+        return _left_apart((odd, here), (other, there), found)
+
+
+def _two(ranks: Ranks, found: Apart) -> tuple[Rank, Rank]:
+    """One that is not as most are, and one that is."""
+    return ranks.rank(found.odd[0]), ranks.rank(next(one for one in found.members if one not in found.odd))
+
+
+def _left_apart(odd: Side, other: Side, found: Apart) -> tuple[str, Site] | None:
+    left_out = decided_apart(odd, other, found.backward) or _calls(odd, other, found)
+    uneven = called_unevenly(odd[1], other[1])
+    told = None if uneven is None else uneven.told
+    return unlike_rates(odd[1], other[1]) or told or left_out
 
 
 def _calls(odd: Side, other: Side, found: Apart) -> tuple[str, Site] | None:

@@ -28,6 +28,7 @@ from gradscope.ranks.replicas.copied import copied_before
 from gradscope.ranks.replicas.crossed_sums import crossed_sums
 from gradscope.ranks.replicas.drawn_apart import drawn_apart
 from gradscope.ranks.replicas.drifting import why_apart
+from gradscope.ranks.replicas.kept_equal import parted_later
 from gradscope.ranks.replicas.late_parts import unseen_parts
 from gradscope.ranks.replicas.mesh_parts import mesh_part
 from gradscope.ranks.replicas.outside import outside
@@ -172,8 +173,21 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
             tensor=found.leaf,
         )
         return
-    ways = (_crossed, _outside, _sent_once, _masked, trained_by_shares, _shards)
+    ways = (_parted_later, _crossed, _outside, _sent_once, _masked, trained_by_shares, _shards)
     yield from islice(chain.from_iterable(way(ranks) for way in ways), 1)
+
+
+def _parted_later(ranks: Ranks) -> Iterator[Blame]:
+    """What stayed equal by an exchange in a form that nobody follows, and did not any more."""
+    for found, (why, site) in parted_later(ranks):
+        yield Blame(
+            f"{unwrapped(found.leaf)} is not the same on all ranks before backward {found.backward} "
+            f"({apart_words(found)}); at the first backward it was equal: {why}",
+            site,
+            certain=False,
+            backward=found.backward,
+            tensor=found.leaf,
+        )
 
 
 def _crossed(ranks: Ranks) -> Iterator[Blame]:
