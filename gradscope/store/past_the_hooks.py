@@ -52,6 +52,15 @@ def read_derived(rows: Rows, interned: Interned) -> Site | None:
     return None
 
 
+def read_exchanged_early(rows: Rows) -> int:
+    """How many steps came after a backward in which gradients were reduced, and later ones in which none was."""
+    known = {number for (number,) in rows.select(_KNOWN, (INTEGER,))}
+    reduced = {number for (number,) in rows.select(_REDUCED, (INTEGER,))}
+    stepped = sorted({number for (number,) in rows.select(_STEPPED, (INTEGER,))})
+    windows = (range(first, after) for first, after in pairwise([0, *stepped]) if after > first)
+    return sum(one[-1] in known - reduced and not reduced.isdisjoint(one) for one in windows)
+
+
 def read_past_backwards(rows: Rows, after: int, until: int) -> list[tuple[int, int]]:
     """The backward calls between two, with their graphs, that came to nothing which ran in a wrapper and reduced no
     gradient, where the ones before them did, and that a step followed before the next: nothing as large as a gradient

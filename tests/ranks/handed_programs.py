@@ -306,6 +306,30 @@ def healthy_switched_on_at_the_last(rank):
         net.require_backward_grad_sync = part == 1
 
 
+def loss_in_parts(rank, switch_first):
+    """Takes the loss of half the rows at a time, and tells the wrapper which half is the last."""
+    net = Replicated(model())
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.05)
+    for step in range(STEPS):
+        for last, x in enumerate(data(rank, step).tensor_split(2)):
+            if switch_first:
+                setattr(net, "require_backward_grad_sync", bool(last))  # noqa: B010
+            loss = net(x).square().mean() / 2
+            if not switch_first:
+                net.require_backward_grad_sync = bool(last)  # expect: GS796 in switched_behind_the_forward
+            loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def switched_behind_the_forward(rank):
+    loss_in_parts(rank, switch_first=False)
+
+
+def healthy_switched_before_the_forward(rank):
+    loss_in_parts(rank, switch_first=True)
+
+
 def switched_on_by_a_condition(rank):
     net = Replicated(model())
     for part in parts_of_steps(rank, net):

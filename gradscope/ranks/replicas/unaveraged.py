@@ -8,7 +8,7 @@ from pathlib import Path
 from gradscope.model.averaging import Averaging
 from gradscope.model.site import Site
 from gradscope.ranks.core.copies import Apart
-from gradscope.ranks.core.known import Ranks
+from gradscope.ranks.core.known import Ranks, Told
 from gradscope.ranks.gradients.filling import given_at
 from gradscope.ranks.gradients.held_back import decides
 from gradscope.ranks.gradients.held_by_hand import BY_HAND, set_by_hand
@@ -16,8 +16,15 @@ from gradscope.ranks.replicas.beside import asked_at
 from gradscope.ranks.replicas.late_bypass import bypassed_later
 from gradscope.ranks.replicas.late_parts import ADDED, added_at
 from gradscope.ranks.replicas.thawing import thawed_at
+from gradscope.store.file import damage_is_one_sentence
+from gradscope.store.past_the_hooks import read_exchanged_early
 from gradscope.store.reader import Recording, load
 
+_ENOUGH = 2  # steps
+_EARLY = (
+    "DistributedDataParallel averages gradients before the last backward of a step, and what later ones add stays each "
+    "rank's own"
+)
 _PAST = "the module inside DistributedDataParallel is called, so that no gradient is averaged"
 _FROZEN = "DistributedDataParallel averages no gradient of a parameter that was frozen when it was made"
 _HELD_BACK = "the last backward before an optimizer's step ran in no_sync(), so that its gradients stay its own"
@@ -38,7 +45,21 @@ def why_not_averaged(ranks: Ranks, found: Apart, averaging: Averaging) -> tuple[
         if averaging.bypassed is not None:
             averaging = replace(averaging, bypassed=asked_at(recording, averaging.bypassed))
         told = _why(averaging, own)
-        return bypassed_later(ranks, found) if told is None else _decided(recording, averaging, own, *told)
+        if told is None:
+            return bypassed_later(ranks, found) or _switched_late(recording, averaging)
+        return _decided(recording, averaging, own, *told)
+
+
+def _switched_late(recording: Recording, averaging: Averaging) -> Told | None:
+    """That the switch of the wrapper is set by hand where its forward has read it already, and the line."""
+    if averaging.by_hand or not averaging.groups:
+        return None
+    with damage_is_one_sentence(recording.path):
+        early = read_exchanged_early(recording.tables.rows)
+    site = set_by_hand(recording) if early >= _ENOUGH else None
+    return (
+        None if site is None else (f"{_EARLY}, as {BY_HAND} is set by hand for another one, or after its forward", site)
+    )
 
 
 def _decided(
