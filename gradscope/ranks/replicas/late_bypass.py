@@ -6,7 +6,8 @@ import re
 from functools import partial
 from pathlib import Path
 
-from gradscope.model.site import Origin, Site, user_site
+from gradscope.model.graph import Graph
+from gradscope.model.site import Origin, Site, user_frames, user_site
 from gradscope.ranks.core.copies import Apart, looks_of
 from gradscope.ranks.core.keys import Once
 from gradscope.ranks.core.known import Ranks, Told
@@ -16,6 +17,7 @@ from gradscope.store.past_the_hooks import read_past_backwards
 from gradscope.store.reader import Recording, load
 
 _ASKS = re.compile(r"\.module\b")  # the attribute in which a wrapper has what it wraps
+_MODULES = "torch/nn/modules/module.py"
 _FROM = "from backward {} on, the module inside DistributedDataParallel is called, so that no gradient is averaged"
 
 
@@ -32,25 +34,44 @@ def bypassed_later(ranks: Ranks, found: Apart) -> Told | None:
         asked: dict[int, Site | None] = {}  # by graph, which many backward calls share
         for backward, graph in past:
             if graph not in asked:
-                asked[graph] = _asks(recording, backward, ranks.own(number, found.leaf))
+                asked[graph] = _asks(recording, backward, ranks.own(number, found.leaf), equal)
             site = asked[graph]
             if site is not None:
                 return _FROM.format(backward), site
     return None
 
 
-def _asks(recording: Recording, number: int, leaf: str) -> Site | None:
-    """The line that asks for the module on the way to a graph; else that in the function which starts the backward."""
+def _asks(recording: Recording, number: int, leaf: str, equal: int) -> Site | None:
+    """The line that asks for the module on the way to a graph; else that in the function which starts the backward, or,
+    where an earlier graph came by that line as well, the first one inside of it that leads to the module and did not.
+    """
     graph = recording.graph(number)
     if not any(node.leaf == leaf for node in graph.nodes):
         return None
     built = (node.stack for node in graph.nodes if node.leaf is None)
     ways = dict.fromkeys(tuple(site for site in stack if site.origin is Origin.USER) for stack in built)
-    known = Once(partial(_asked, recording))
-    asks = (known[site] for way in reversed(ways) for site in way)
+    of_site = Once(partial(_asked, recording))
+    asks = (of_site[site] for way in reversed(ways) for site in way)
     started = next((user_site(one.stack) for one in recording.backwards() if one.number == number), None)
     beside = (site for way in reversed(ways) for site in way if started is not None and site.is_in_function_of(started))
-    return next(filter(None, asks), next(beside, None))
+    asked, known = next(filter(None, asks), None), next(beside, None)
+    if asked is not None or known is None:
+        return asked
+    return _newly_called(recording, graph, equal, known) or known
+
+
+def _newly_called(recording: Recording, graph: Graph, equal: int, known: Site) -> Site | None:
+    """The line that calls a module in a graph and nothing in an earlier one, which came by a known line too."""
+    if equal not in recording.graph_sizes():
+        return None
+    earlier = {str(site) for node in recording.graph(equal).nodes for site in node.stack}
+    for node in graph.nodes if str(known) in earlier else ():
+        inside = [at for at, site in enumerate(node.stack) if site.file.endswith(_MODULES)]
+        callers = user_frames(node.stack[inside[-1] :]) if inside and node.leaf is None else ()
+        new = [site for site in callers if str(site) not in earlier]
+        if new:
+            return new[-1]
+    return None
 
 
 def _asked(recording: Recording, site: Site) -> Site | None:
