@@ -137,6 +137,72 @@ def rates_and_a_probe(rank):
         optimizer.step()
 
 
+class Stages:
+    """Goes from one objective to the next by one line, which calls what it has at hand."""
+
+    def __init__(self, net, second):
+        self.net, self.wrapped = net, Replicated(net, find_unused_parameters=True)
+        self.objectives = [self.warm, second]
+
+    def warm(self, x):
+        return self.wrapped(x)
+
+    def sharpen(self, x):
+        rows = self.net(x * 1.5)  # expect: GS796 in objective_by_the_bare_module
+        return rows.exp()
+
+    def sharpen_through(self, x):
+        return self.wrapped(x * 1.5).exp()
+
+    def run(self, rank):
+        optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+        for step in range(3 * STEPS):
+            optimizer.zero_grad()
+            self.objectives[step > STEPS](data(rank, step)).backward()
+            optimizer.step()
+
+
+def objective_by_the_bare_module(rank):
+    net = Ranked()
+    stages = Stages(net, None)
+    stages.objectives[1] = stages.sharpen
+    stages.run(rank)
+
+
+def healthy_objective_through_the_wrapper(rank):
+    stages = Stages(Ranked(), None)
+    stages.objectives[1] = stages.sharpen_through
+    stages.run(rank)
+
+
+def flattened(rank, share):
+    """Adds the slope of how steep the scores are to what the wrapper has averaged."""
+    net = Replicated(Ranked())
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.05)
+    for step in range(2 * STEPS):
+        optimizer.zero_grad()
+        net(data(rank, step)).backward()
+        weights = [net.module.body.weight, net.module.score.weight]
+        slopes = torch.autograd.grad(net.module.of_pairs(data(rank, step)).square(), weights)
+        for weight, slope in zip(weights, map(share, slopes), strict=True):
+            weight.grad.add_(slope, alpha=0.5)  # expect: GS792 in adds_slopes_of_its_own
+        torch.nn.utils.clip_grad_norm_(weights, 1.0)
+        optimizer.step()
+
+
+def of_all(slope):
+    dist.all_reduce(slope)
+    return slope / dist.get_world_size()
+
+
+def adds_slopes_of_its_own(rank):
+    flattened(rank, lambda slope: slope)
+
+
+def healthy_adds_slopes_of_all(rank):
+    flattened(rank, of_all)
+
+
 def slow(optimizer, rank, step):
     share = 1 + rank * (step >= LATE)
     optimizer.param_groups[0]["lr"] = 0.1 / share  # expect: GS792 in rates_and_a_probe, rates_by_hand

@@ -51,7 +51,8 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
         or what was drawn for it; the way out of a step that one rank left before a backward which the other ran, and
         not of a loop in what a step calls; that by which it left a loop in which the other goes on, and has not begun
         it anew: the way out of a step that it left in it, where the flag is set that the loop asks for, or what is
-        called that sets it by what it is given, the condition of its one way out, the line that takes a rank's part of
+        called that sets it by what it is given, the condition of its one way out, that by which a generator yields
+        fewer than it took, the line that takes a rank's part of
         what the loop goes through, in the sampler or dataset of a loader too, there the bound that ends it early,
         whatever holds it, or that draws what this is a part of by a seed of the rank's own, where how long it becomes
         goes by the order, else the line that builds this, or by which a generator yields more or less, or that makes
@@ -140,7 +141,8 @@ def stopped(ranks: Ranks) -> Iterator[Blame]:
         Look at the line where this rank stopped; the lines where the others wait are not to blame.
     How it is found:
         How each rank ended, the collectives that it had entered, and the line at which its main thread stood when its
-        recording was written to last; of one that ended, the loop that it left while another rank went on in it, or the
+        recording was written to last; of one that ended, the loop that it left while another rank went on in it, the
+        one line that may end this early, or the condition by which a generator gave it fewer than it took, or the
         way out of a step that it took before a backward which the other ran, or the condition of the rank under which
         the other one still meets it; of one in which the wrapper's hook ran twice for a parameter, the line that calls
         the module inside as well, or whose node runs a backward of its own, as that of a reentrant checkpoint does; of

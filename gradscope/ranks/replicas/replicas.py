@@ -24,6 +24,7 @@ from gradscope.ranks.core.known import Ranks, Told
 from gradscope.ranks.gradients.late_sums import summed_late
 from gradscope.ranks.gradients.lost_sums import LostSum, lost_sums
 from gradscope.ranks.gradients.unread import unread_broadcast
+from gradscope.ranks.replicas.added_alone import added_alone
 from gradscope.ranks.replicas.copied import copied_before
 from gradscope.ranks.replicas.crossed_sums import crossed_sums
 from gradscope.ranks.replicas.drawn_apart import drawn_apart
@@ -138,10 +139,14 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         passes by what one steps alone, of the way past a call (a step, or the loading of a state) that another rank
         makes, or that measures, of a rank alone, what the condition of that asks for, or, where the ranks gave one sum
         the gradients of different parameters, the condition in its loop by which each leaves others out, else that of
-        the sum, or the first that wrote the parameter since the last look: of one that a rank alone ran, the condition
+        the sum, that adds a gradient of a rank's own to what a wrapper has averaged,
+        or the first that wrote the parameter since the last look: of one that a rank alone ran, the condition
         that asks for the rank, or the line by which it has what a loop goes through; of one that all ran, the same of
-        what one rank alone ran that brings
-        up to date what the line takes. Such a condition is told as well where no look has all parameters, as of a model
+        what one rank alone ran that brings up to date what the line takes. Where no sum of gradients is known, of what
+        was trained by losses that are not equal and had three values, equal on all ranks, while these met as often as
+        later: by what one rank leaves out, or the line that comes to a step before which nothing is exchanged as it is
+        before others, in what the conditions call the one that reads a number there. Such a condition
+        is told as well where no look has all parameters, as of a model
         that uses some at a time, if each rank sums the gradients of both in one group. So are parameters
         told that were equal, and whose gradients nobody averages where those of most others are: by the condition that
         selects those whose gradients the program sums, where that asks for a mark by the line that makes them without
@@ -163,7 +168,8 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
     """
     found = _drift(ranks)
     if found is not None:
-        why, site = why_apart(ranks, found) or _late(ranks, found) or passed_over(ranks, found) or ("", None)
+        told = why_apart(ranks, found) or _late(ranks, found) or passed_over(ranks, found) or _added_alone(ranks, found)
+        why, site = told or ("", None)
         yield Blame(
             f"{unwrapped(found.leaf)} is not the same on all ranks before backward {found.backward} "
             f"({apart_words(found)}); at the first backward it was equal{why and f': {why}'}",
@@ -247,6 +253,15 @@ def _shards(ranks: Ranks) -> Iterator[Blame]:
         yield Blame(f"shards of one model are not trained alike: {why}", site, certain=False)
 
 
+def _added_alone(ranks: Ranks, found: Apart) -> Told | None:
+    """That a wrapper's averages are changed by gradients of a rank's own, and the line."""
+    number = found.odd[0]
+    if not ranks.averaging[number].groups:
+        return None
+    with load(Path(ranks.rank(number).path)) as recording:
+        return added_alone(recording)
+
+
 def _late(ranks: Ranks, found: Apart) -> Told | None:
     """Why what a program sums itself does not keep a parameter equal, and the line."""
     number = found.odd[0]
@@ -279,7 +294,8 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
         or where the parameter that drifts has no hook of the wrapper's. The line is that of the call that went past the
         wrapper, or that asks for the module where this runs as often, of no_sync() or of the condition under which it
         is entered or chosen, or the one that calls a helper which counts for it several times at once, of the line that
-        computes require_backward_grad_sync, or the condition under which the program switches it on, of the
+        computes require_backward_grad_sync, where gradients are averaged in no backward, or not in the last of a step,
+        or the condition under which the program switches it on, of the
         load_state_dict(assign=True) after the wrap, of the only line that fills a `.grad`, else of the
         torch.autograd.grad(), or of the wrap; that which thaws the parameter after others were trained, by itself or by
         what it calls. Or that which builds a layer after the wrap, where no forward before read its parameter; such a
