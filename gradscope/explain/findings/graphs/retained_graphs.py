@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.memory.filled_in_place import is_filled_at
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.source_lines import class_around
 from gradscope.explain.evidence.syntax import syntax
@@ -216,10 +217,13 @@ def _named(one: Holder) -> str:
 def _holding_line(case: Case, one: Holder) -> Site | None:
     """The line that puts tensors into a container or an attribute; what a variable holds is made on its own line.
 
+    What is added to in place is put there by no other line than that.
     Of several the one that made what is held counts before those of the holder's class, and what __init__ begins last.
     """
     if one.kind not in (*_CONTAINERS, _ATTRIBUTE):
         return None
+    if one.site is not None and is_filled_at(case, one.site):
+        return one.site
     wanted = _putting_into(one.name) if one.kind in _CONTAINERS else _setting(one.name)
     made = None if one.site is None else (one.site.file, one.site.line)
 
