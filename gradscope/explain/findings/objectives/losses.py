@@ -43,7 +43,7 @@ _WANTS_LOGITS: tuple[Row, ...] = (
     (
         "BinaryCrossEntropyWithLogitsBackward",
         0,
-        ("SigmoidBackward", "SoftmaxBackward"),
+        ("SigmoidBackward", "HardsigmoidBackward", "SoftmaxBackward"),
         "the loss takes the sigmoid itself",
     ),
 )
@@ -74,8 +74,9 @@ def softmax_twice(case: Case) -> Iterator[Cause]:
     Do instead: hand logits to cross_entropy and binary_cross_entropy_with_logits; take softmax or sigmoid where
     probabilities are shown. kl_div and nll_loss want log_softmax.
 
-    How it is found: in the first graphs, the loss's node comes directly after that of a softmax or sigmoid. Or the loss
-    is a kl_div, and negative each time. Or a sigmoid comes directly after another, or after a softmax: a hint, unless
+    How it is found: the loss's node comes directly after that of a softmax or sigmoid, but for what only shows their
+    values in another form; of the graphs of each backward call's line, the first and the last unlike ones are looked
+    at. Or the loss is a kl_div, and negative each time. Or a sigmoid comes directly after another, or after a softmax: a hint, unless
     binary_cross_entropy reads what it gives.
     """
     told = set()
@@ -109,7 +110,7 @@ def scores_cut_off(case: Case) -> Iterator[Cause]:
 
     Do instead: leave the activation out behind the last layer.
 
-    How it is found: in the first graphs, the loss's node comes directly after that of a ReLU. A hint: a model may be
+    How it is found: the loss's node comes directly after that of a ReLU. A hint: a model may be
     meant to have no negative scores.
     """
     told = set()

@@ -14,6 +14,7 @@ from gradscope.model.graph import Graph, Node
 _SIGMOID, _SCORED = "SigmoidBackward", "BinaryCrossEntropyBackward"
 _WANTS_SCORES: tuple[Row, ...] = (
     (_SIGMOID, 0, (_SIGMOID, "SoftmaxBackward"), "of numbers from 0 to 1 it gives 0.5 to 0.73, and nothing else"),
+    ("LogSigmoidBackward", 0, (_SIGMOID, "SoftmaxBackward"), "its logarithm is that of 0.5 to 0.73, and nothing else"),
 )
 
 
