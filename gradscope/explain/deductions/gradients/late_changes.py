@@ -51,11 +51,23 @@ class Replacement:
 @kept
 def late_silences(case: Case) -> tuple[LateSilence, ...]:
     """Every parameter whose gradient has gone for good, in the order of the optimizers' parameters."""
+    return _silences(case, _seen(case))
+
+
+@kept
+def late_zeros(case: Case) -> tuple[LateSilence, ...]:
+    """Every parameter whose gradient is there and exactly zero from a step on, seen once at least: few steps are
+    looked at, where nothing else changes."""
+    return _silences(case, _seen(case), GradientState.ZERO, 1)
+
+
+def _seen(case: Case) -> list[Looks]:
+    """What each look of an optimizer saw of each of its parameters."""
     states: dict[tuple[int, int], Looks] = defaultdict(list)
     for look in case.optimizer_looks():
         for parameter in look.parameters:
             states[look.optimizer, parameter.tensor].append((look, parameter))
-    return _silences(case, states.values())
+    return list(states.values())
 
 
 @kept
@@ -76,14 +88,16 @@ def _silences_after_phases(case: Case) -> tuple[LateSilence, ...]:
     return _silences(case, [seen for seen in states.values() if len({look.optimizer for look, _ in seen}) > 1])
 
 
-def _silences(case: Case, states: Iterable[Looks]) -> tuple[LateSilence, ...]:
+def _silences(
+    case: Case, states: Iterable[Looks], gone: GradientState = GradientState.NONE, times: int = _GONE
+) -> tuple[LateSilence, ...]:
     flows: dict[int | None, RecordedDataflow] = {}
     found = []
     for seen in states:
         kinds = [held.state for _, held in seen]
-        trained = next((at for at, kind in enumerate(kinds) if kind is GradientState.NONE), len(kinds))
+        trained = next((at for at, kind in enumerate(kinds) if kind is gone), len(kinds))
         is_steady = trained >= _STEADY and set(kinds[:trained]) == {GradientState.VALUES}
-        if is_steady and len(kinds) - trained >= _GONE and set(kinds[trained:]) == {GradientState.NONE}:
+        if is_steady and len(kinds) - trained >= times and set(kinds[trained:]) == {gone}:
             look, held = seen[trained]
             if look.backward not in flows:
                 flows[look.backward] = _since(case, look)

@@ -19,6 +19,7 @@ from gradscope.explain.deductions.gradients.frozen_losses import freezing_lines,
 from gradscope.explain.deductions.gradients.given_none import given_none, never_came
 from gradscope.explain.deductions.gradients.handed_values import given_to_the_loss
 from gradscope.explain.deductions.gradients.late_changes import unexplained_silences
+from gradscope.explain.deductions.gradients.late_steps import late_steps
 from gradscope.explain.deductions.gradients.led_nowhere import led_nowhere
 from gradscope.explain.deductions.gradients.likely_cuts import at_its_call, likeliest
 from gradscope.explain.deductions.gradients.lost_derivatives import lost_derivatives
@@ -63,7 +64,7 @@ _ZERO = ("Round", "Sign", "Floor", "Ceil", "Trunc", "Heaviside", "Bernoulli", "N
 def missing_gradients(case: Case) -> tuple[MissingGradient, ...]:
     """Every gradient that is missing, those that explain a failure first; the parameters of one line together."""
     found = [*_without_graph(case), *_inference(case), *_silent(case), *_late(case), *_parts(case)]
-    found += [*lost_derivatives(case), *cancelled_gradients(case), *flat_parts(case)]
+    found += [*lost_derivatives(case), *cancelled_gradients(case), *flat_parts(case), *late_steps(case)]
     return tuple(_together(found))
 
 

@@ -74,7 +74,7 @@ FATES = {
     Reason.CLEARED: "without a gradient when the optimizer steps",
 }
 NO_GRADIENT = "given no gradient, though in an optimizer"
-NO_LONGER = "given no gradient from the optimizer's step {step} on, after having been trained"
+NO_LONGER = "given {what} from the optimizer's step {step} on, after having been trained"
 
 
 def reason_of(one: MissingGradient) -> str:
@@ -92,7 +92,9 @@ def _message(one: MissingGradient) -> str:
     if one.part:
         return f"a part of the loss trains nothing: {reason_of(one)}"
     if one.names:
-        fate = NO_LONGER.format(step=one.since) if one.since is not None else FATES.get(one.reason, NO_GRADIENT)
+        what = "zeros for a gradient, at the latest" if one.reason is Reason.ZERO_DERIVATIVE else "no gradient"
+        fate = FATES.get(one.reason, NO_GRADIENT)
+        fate = NO_LONGER.format(what=what, step=one.since) if one.since is not None else fate
         return f"{several(one.names)} {be(one.names)} {fate}: {reason_of(one)}"
     return reason_of(one)
 
@@ -159,7 +161,8 @@ def no_derivative(case: Case) -> Iterator[Cause]:
         estimator.
     How it is found:
         An operator read a tensor that required grad and made an integer or boolean one that went into the loss; or
-        every way from the loss to the parameter in the recorded graph leads through a node whose derivative is zero;
+        every way from the loss to the parameter in the recorded graph leads through a node whose derivative is zero,
+        be it from a later step on, where most of what learned gets zeros since;
         or a tensor is subtracted from what it was made of by adding a constant. A hint where other parts of the loss
         train the parameters: in two steps or more, a part of it reaches them through such a node alone, which neither
         weighs another result nor rounds what is compared with labels of its own.
