@@ -121,7 +121,7 @@ def _lines(site: Site, syntax: Syntax) -> Iterator[Site]:
 
 
 def _helpers(site: Site, syntax: Syntax) -> Iterator[Site]:
-    """The functions of the program that a line calls by a name which one function has."""
+    """The functions of the program that a line calls by a name which one function, or one class, has."""
     for node in syntax.parsed(site.file).beginning.get(site.line, ()):
         if isinstance(node, ast.Call):
             yield from _defined_once(node, syntax)
@@ -133,9 +133,15 @@ def _defined_once(call: ast.Call, syntax: Syntax) -> list[Site]:
 
 
 def _defined(file: str, name: str, syntax: Syntax) -> Iterator[Site]:
+    """The functions of a name, and what a class of this name begins with."""
     for function in {id(one): one for one in syntax.parsed(file).functions.values()}.values():
         if isinstance(function, ast.FunctionDef) and function.name == name:
             yield Site(file, function.body[0].lineno, name)
+    for node in syntax.nodes(file):
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            for one in node.body:
+                if isinstance(one, ast.FunctionDef) and one.name == "__init__":
+                    yield Site(file, one.body[0].lineno, one.name)
 
 
 def _at(stack: Stack, syntax: Syntax) -> Iterator[_Place]:

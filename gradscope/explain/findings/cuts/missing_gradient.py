@@ -350,12 +350,18 @@ def _by_container(case: Case, parameters: tuple[FlowTensor, ...]) -> Iterator[tu
     groups: dict[Site | None, list[FlowTensor]] = {}
     for one in parameters:
         over = over_learned(case, one.number)
-        if over is not None and any(each.cause.site == over.site for each in missing_gradients(case)):
+        if over is not None and _is_told(case, over.site):
             continue  # what it was made of is what should learn, and that is told
         stack = over.operation.stack if over is not None else birth(case, one.number)
         site = container_around(case, stack) or _exchanged(case, one, user_site(stack)) or user_site(stack)
         groups.setdefault(site, []).append(one)
     yield from groups.items()
+
+
+def _is_told(case: Case, site: Site | None) -> bool:
+    """Whether a cut is told of a line, or of one beside it: a layer's weight and bias are made on two."""
+    cuts = (one.cause.site for one in missing_gradients(case))
+    return any(one == site or (one and site and one.function and one.is_in_function_of(site)) for one in cuts)
 
 
 def _exchanged(case: Case, parameter: FlowTensor, made: Site | None) -> Site | None:
