@@ -105,13 +105,19 @@ def _silences(
     return tuple(found)
 
 
-def _since(case: Case, look: OptimizerLook) -> RecordedDataflow:
+def flow_of(case: Case, first: OptimizerLook, last: OptimizerLook) -> RecordedDataflow:
+    """What operators did from the forward of an optimizer's step on, towards the backward calls up to another one."""
+    until = -1 if last.backward is None else last.backward
+    return _since(case, first, until)
+
+
+def _since(case: Case, look: OptimizerLook, until: int | None = None) -> RecordedDataflow:
     """What operators did from the forward of an optimizer's step on."""
     began, flow = _began(case, look), dataflow(case)
     late = {block.number for block in case.blocks() if block.started >= began}
     first = next((at for at, one in enumerate(flow.operations) if one.run in late), len(flow.operations))
     calls = {call.number for call in case.backwards() if call.started >= began}
-    return flow.since(first, calls)
+    return flow.since(first, calls if until is None else {one for one in calls if one <= until})
 
 
 def _began(case: Case, look: OptimizerLook) -> float:

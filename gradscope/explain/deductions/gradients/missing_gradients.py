@@ -25,6 +25,7 @@ from gradscope.explain.deductions.gradients.likely_cuts import at_its_call, like
 from gradscope.explain.deductions.gradients.lost_derivatives import lost_derivatives
 from gradscope.explain.deductions.gradients.lost_parts import lost_parts
 from gradscope.explain.deductions.gradients.silent_parameters import SilentParameter, silent_parameters
+from gradscope.explain.deductions.gradients.silent_stages import cut_in_a_stage
 from gradscope.explain.deductions.gradients.straight_through import compared_straight_through
 from gradscope.explain.deductions.gradients.terms_as_numbers import number_before
 from gradscope.explain.deductions.gradients.transformed_reads import TAKE_FUNC_GRAD, mapped_at
@@ -238,7 +239,7 @@ def _comes_back_at_once(site: Site | None) -> bool:
 
 def _why_none(case: Case, one: SilentParameter) -> MissingGradient | None:
     if _was_in_graph(case, one):
-        return _dropped(case, one)
+        return _dropped(case, one) or cut_in_a_stage(case, one)
     way = dataflow(case).onward(one.held.tensor)
     found = stacked_members(case, one.look.optimizer, way) or derived_part(case, way)
     found = found or compared_straight_through(case, way) or cut_off(case, way) or derived_alone(case, way)

@@ -76,8 +76,8 @@ def softmax_twice(case: Case) -> Iterator[Cause]:
 
     How it is found: the loss's node comes directly after that of a softmax or sigmoid, but for what only shows their
     values in another form; of the graphs of each backward call's line, the first and the last unlike ones are looked
-    at. Or the loss is a kl_div, and negative each time. Or a sigmoid comes directly after another, or after a softmax: a hint, unless
-    binary_cross_entropy reads what it gives.
+    at. Or the loss is a kl_div, and negative each time. Or a sigmoid comes directly after another, or after a
+    softmax: a hint, unless binary_cross_entropy reads what it gives.
     """
     told = set()
     for graph, node, other, why in doubled(case, _WANTS_LOGITS):
