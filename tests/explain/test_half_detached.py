@@ -23,6 +23,24 @@ TOLD = {
         ),
         "hidden = hidden.detach()",
     ),
+    "by its places": (
+        ((HELPER, "def next_bar(memory):\n    return memory[0].detach(), memory[1]\n\n\n"),),
+        "return memory[0].detach(), memory[1]",
+    ),
+    "of each layer": (
+        ((HELPER, "def next_bar(memory):\n    return [(h.detach(), c) for h, c in [memory]][0]\n\n\n"),),
+        "return [(h.detach(), c) for h, c in [memory]]",
+    ),
+    "put into a list": (
+        (
+            (
+                HELPER,
+                "def next_bar(memory):\n    kept = []\n    for h, c in [memory]:\n        kept.append((h.detach(), c))\n"
+                "    return kept[0]\n\n\n",
+            ),
+        ),
+        "kept.append((h.detach(), c))",
+    ),
     "handed to a function": ((("return hidden, cell", "return tuple(map(torch.clone, (hidden, cell)))"),), "hidden ="),
 }
 TOTAL = "loss = nn.functional.cross_entropy"
@@ -41,6 +59,12 @@ ELSEWHERE = {
         ("    memory = (torch", "    loss = 0\n    memory = (torch"),
         (TOTAL, "loss = loss + nn.functional.cross_entropy"),
         (CALL, CALL + "\n        seen = told((guesses.mean(), guesses.std()))"),
+    ),
+    "pairs of something else": (
+        ("return hidden, cell", "return hidden, cell.detach()"),
+        ("    memory = (torch", "    loss = 0\n    memory = (torch"),
+        (TOTAL, "loss = loss + nn.functional.cross_entropy"),
+        (CALL, CALL + "\n        seen = [(one.detach(), at) for one, at in [(guesses, at)]]"),
     ),
     "one that is only looked at": (
         (

@@ -54,6 +54,7 @@ def sibling_detached(case: Case, call: Backward, found: SharedSubgraph) -> HalfD
     operations = (one for block in between if block.backward is None for one in block.operations)
     lines = dict.fromkeys(user_frames(one.stack)[:2] for one in operations if base_name(one.name) == "detach")
     halves = {half for frames in lines for half in _halves(case, frames, found.carried.stack)}
+    halves = halves or {half for frames in lines for half in _in_displays(case, frames, found.carried.stack)}
     return halves.pop() if len(halves) == 1 else None
 
 
@@ -73,6 +74,55 @@ def _halves(case: Case, frames: Stack, carried: Stack) -> Iterator[HalfDetached]
                 others = {one for one in parts if one != bare}
                 if bare not in rebound and _goes_along(scope, statement, bare, others, rebound & others):
                     yield HalfDetached(frames[0], bare)
+
+
+def _in_displays(case: Case, frames: Stack, carried: Stack) -> Iterator[HalfDetached]:
+    """What stands as it was beside what is detached, on a line: `[(h.detach(), c) for h, c in states]`."""
+    statement = _statement(case, frames[0]) if frames else None
+    scope = syntax(case).function(frames[0]) if frames else None
+    if not _named_at(case, frames) & _given_names(case, carried):
+        return  # halves of something else
+    for display in ast.walk(statement) if statement is not None else ():
+        parts = _elements(display)
+        calls = [one.func for one in parts if isinstance(one, ast.Call) and _is_detach(one)]
+        owners = [one.value for one in calls if isinstance(one, ast.Attribute)]
+        for bare in parts:
+            if any(_belong_together(scope or statement, owner, bare) for owner in owners):
+                yield HalfDetached(frames[0], ast.unparse(bare))
+
+
+def _named_at(case: Case, frames: Stack) -> set[str]:
+    """The names of variables and attributes in some statements."""
+    found = (one for site in frames for one in ast.walk(_statement(case, site) or ast.Pass()))
+    return {last_name(one) for one in found if isinstance(one, ast.Name | ast.Attribute)} - {"self"}
+
+
+def _given_names(case: Case, carried: Stack) -> set[str]:
+    """The names under which the lines of a stack put what they made: `memory` of `self.memory[i] = ...`."""
+    made = (_statement(case, site) for site in user_frames(carried))
+    places = (place for each in made if isinstance(each, ast.Assign) for place in each.targets)
+    found = (one for place in places for one in ast.walk(place))
+    return {last_name(one) for one in found if isinstance(one, ast.Name | ast.Attribute)} - {"self"}
+
+
+def _elements(display: ast.AST) -> list[ast.expr]:
+    if isinstance(display, ast.Dict):
+        return display.values
+    if isinstance(display, ast.Call):
+        return [*display.args, *(one.value for one in display.keywords)]
+    return display.elts if isinstance(display, ast.Tuple | ast.List) else []
+
+
+def _belong_together(scope: ast.AST, one: ast.expr, other: ast.expr) -> bool:
+    """Whether two are parts of one value: taken from it, or bound with each other by a loop or a comprehension."""
+    if isinstance(one, ast.Name) and isinstance(other, ast.Name):
+        loops = (each.target for each in ast.walk(scope) if isinstance(each, ast.For | ast.comprehension))
+        groups = (set(_parts(each)) for each in loops)
+        return one.id != other.id and any({one.id, other.id} <= group for group in groups)
+    if not isinstance(one, ast.Attribute | ast.Subscript) or type(one) is not type(other):
+        return False
+    whole, theirs = ast.unparse(one.value), ast.unparse(getattr(other, "value", other))
+    return whole == theirs != "self" and ast.unparse(one) != ast.unparse(other)
 
 
 def _parts(place: ast.expr) -> list[str]:
