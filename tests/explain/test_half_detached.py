@@ -35,8 +35,8 @@ TOLD = {
         (
             (
                 HELPER,
-                "def next_bar(memory):\n    kept = []\n    for h, c in [memory]:\n        kept.append((h.detach(), c))\n"
-                "    return kept[0]\n\n\n",
+                "def next_bar(memory):\n    kept = []\n    for h, c in [memory]:\n"
+                "        kept.append((h.detach(), c))\n    return kept[0]\n\n\n",
             ),
         ),
         "kept.append((h.detach(), c))",

@@ -11,7 +11,24 @@ from gradscope.explain.deductions.memory.carried_state import is_of_self
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name
+from gradscope.model.graph import Node
 from gradscope.model.site import Site, Stack, user_frames
+
+_TAKES = (
+    "Unbind",
+    "Select",
+    "Slice",
+    "Split",
+    "SplitWithSizes",
+    "UnsafeSplit",
+    "Index",
+    "IndexSelect",
+    "Narrow",
+    "Clone",
+    "View",
+    "Unsqueeze",
+    "Squeeze",
+)
 
 
 def kept_after(case: Case, backward: Stack, reader: Stack, name: str | None) -> Site | None:
@@ -26,12 +43,26 @@ def kept_after(case: Case, backward: Stack, reader: Stack, name: str | None) -> 
     return outer or (_stored_by_a_call(case, within, name) if name else None)
 
 
+def put_away_at(case: Case, backward: Stack, reader: Node | None) -> Site | None:
+    """The line after a backward, in its round, that takes parts or a copy of what is kept: it computes nothing, so that
+    it is there that the values are put where the next round finds them."""
+    if reader is None or reader.name.rstrip("0123456789").removesuffix("Backward") not in _TAKES:
+        return None
+    reading, frames = user_frames(reader.stack), user_frames(backward)
+    places = (site for site in reading for within in frames if _is_later(case, site, within))
+    return next(places, None)
+
+
+def _is_later(case: Case, site: Site, within: Site) -> bool:
+    """Whether a line comes after another in the same round of its loop."""
+    loop = syntax(case).loop(within)
+    is_in = loop is not None and loop.lineno < site.line <= (loop.end_lineno or 0)
+    return is_in and site.is_in_function_of(within) and site.line > within.line
+
+
 def _is_after(case: Case, site: Site, within: Site) -> bool:
     """Whether a line comes after a backward in the same round of its loop, and takes nothing from what it calls."""
-    if not site.is_in_function_of(within) or site.line <= within.line:
-        return False
-    loop, statement = syntax(case).loop(within), syntax(case).statement(site)
-    return loop is not None and site.line <= (loop.end_lineno or 0) and isinstance(statement, ast.Expr)
+    return _is_later(case, site, within) and isinstance(syntax(case).statement(site), ast.Expr)
 
 
 def _stored_by_a_call(case: Case, within: Site, name: str) -> Site | None:

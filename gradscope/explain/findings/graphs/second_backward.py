@@ -15,7 +15,7 @@ from gradscope.explain.deductions.memory.carried_state import (
 )
 from gradscope.explain.deductions.memory.half_detached import half_detached, sibling_detached
 from gradscope.explain.deductions.memory.inplace_writes import REFUSED, refused, write_of
-from gradscope.explain.deductions.memory.kept_by_a_call import kept_after
+from gradscope.explain.deductions.memory.kept_by_a_call import kept_after, put_away_at
 from gradscope.explain.deductions.memory.kept_for_rounds import carried_by_the_loop, kept_for_rounds
 from gradscope.explain.deductions.memory.shared_subgraph import SharedSubgraph, kept_its_graph, shared_subgraph
 from gradscope.explain.evidence import source_lines
@@ -76,7 +76,8 @@ def carried_over(case: Case) -> Iterator[Cause]:
         each round.
     How it is found: both calls stand on the same lines; the nodes of the failed one are compared, by identity, with
         those that the earlier one ran. The line named made the youngest of the nodes that both have, takes it from
-        the functions that return it, keeps it for the next round, or sets it back in place. Where a line between both
+        the functions that return it, keeps it for the next round (where a part or a copy of it was taken after the
+        earlier backward), or sets it back in place. Where a line between both
         calls detaches one part of a tuple that is carried over, and another part goes on beside it, it is that line.
     """
     for call in case.failed():
@@ -159,6 +160,11 @@ def _edits(case: Case, call: Backward, found: SharedSubgraph, name: str | None) 
         cache_around(case, stack),
         f"a value is kept here for later calls, with its graph: {message}",
         "keep a detached value, or compute it anew in each step where it depends on a parameter",
+    )
+    yield (
+        put_away_at(case, found.first.stack, found.reader),
+        f"what is put away here keeps its graph for rounds to come: {again}",
+        "put away what is detached",
     )
     reader = () if found.reader is None else found.reader.stack
     yield (
