@@ -80,9 +80,9 @@ def _in_displays(case: Case, frames: Stack, carried: Stack) -> Iterator[HalfDeta
     """What stands as it was beside what is detached, on a line: `[(h.detach(), c) for h, c in states]`."""
     statement = _statement(case, frames[0]) if frames else None
     scope = syntax(case).function(frames[0]) if frames else None
-    if not _named_at(case, frames) & _given_names(case, carried):
+    if statement is None or not _named_at(case, frames) & _given_names(case, carried):
         return  # halves of something else
-    for display in ast.walk(statement) if statement is not None else ():
+    for display in ast.walk(statement):
         parts = _elements(display)
         calls = [one.func for one in parts if isinstance(one, ast.Call) and _is_detach(one)]
         owners = [one.value for one in calls if isinstance(one, ast.Attribute)]

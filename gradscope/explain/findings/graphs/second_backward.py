@@ -161,11 +161,8 @@ def _edits(case: Case, call: Backward, found: SharedSubgraph, name: str | None) 
         f"a value is kept here for later calls, with its graph: {message}",
         "keep a detached value, or compute it anew in each step where it depends on a parameter",
     )
-    yield (
-        put_away_at(case, found.first.stack, found.reader),
-        f"what is put away here keeps its graph for rounds to come: {again}",
-        "put away what is detached",
-    )
+    away = f"what is put away here keeps its graph for rounds to come: {again}"
+    yield put_away_at(case, found.first.stack, found.reader), away, "put away what is detached"
     reader = () if found.reader is None else found.reader.stack
     yield (
         kept_after(case, found.first.stack, reader, name) or kept_for_rounds(case, stack, call.stack),
