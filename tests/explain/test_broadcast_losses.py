@@ -55,3 +55,37 @@ def test_a_product_that_is_a_term_of_what_is_summed_up(explained, tmp_path):
 @pytest.mark.parametrize("edit", MEANT.values(), ids=MEANT)
 def test_products_of_all_pairs_that_are_meant(explained, tmp_path, edit):
     assert weighed(explained, tmp_path, *edit) == []
+
+
+TAKES = '''"""A critic's column that one function makes a row of; another one takes it as it is."""
+
+import torch
+
+net = torch.nn.Linear(3, 1)
+
+
+def fits(value, paid):
+    return ({value} - paid).square().mean()
+
+
+def gains(chance, value, paid):
+    with torch.no_grad():
+        better = paid - value
+    return (chance.log() * better).mean()
+
+
+def both(data, paid):
+    value, chance = net(data), net(data).sigmoid().view(-1)
+    return fits(value, paid) - gains(chance, value, paid)
+
+
+for _ in range(4):
+    both(torch.randn(8, 3), torch.randn(8)).backward()
+'''
+
+
+@pytest.mark.parametrize(("value", "lines"), [("value.squeeze(1)", [14]), ("value.mean()", [20])])
+def test_the_function_is_named_where_others_shape_what_they_take(explained, tmp_path, value, lines):
+    script = tmp_path / "takes.py"
+    script.write_text(TAKES.format(value=value))
+    assert [one.site.line for one in explained(script).findings if one.code == "GS808"] == lines

@@ -8,71 +8,112 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gradscope.explain.deductions.gradients.alike_pairs import LOSSES, WEIGHS, Pairs, counts_alike, in_distributions
 from gradscope.explain.evidence.dataflow import RecordedDataflow, reads_shape_only
 from gradscope.model.flow import FlowOperation, Read
 from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Origin
 
-_DIFFERENCES = ("sub", "rsub", "mse_loss", "smooth_l1_loss", "huber_loss")
-_DISTRIBUTIONS = "torch/distributions/"
+_COMPARES = ("sub", "rsub", *LOSSES)
+_CHOOSES = ("where", "masked_fill", "maximum", "minimum")
+_SUMS = ("add",)  # of data, as in the target of a critic
 _EXPANDED = ("expand", "slice", "alias")  # what keeps the place of each dimension
 _RESHAPES = ("unsqueeze", "view", "reshape", "_unsafe_view", "expand")
-_POWERS = ("pow", "abs", "square")  # of a difference, on its way to a loss
-_LINEAR = ("add", "sub", "rsub", "neg", "mul", "div", "sum", "mean")
-_FAR = 32  # operators that a value may go through on its way to one number
+_TURNS = ("t", "transpose", "permute", "numpy_T")
 _BEHIND = 400  # tensors that are looked at for the batch that something was computed of
 
 
 @dataclass(frozen=True, slots=True)
 class PairedSamples:
-    """An operator that compares so many samples with as many, of the sizes of what it reads."""
+    """An operator that compares so many samples with as many, or weighs or chooses them, and the sizes of both."""
 
     operation: FlowOperation
     column: tuple[int, ...]
     row: tuple[int, ...]
+    made: tuple[int, ...]
 
     @property
     def shapes(self) -> str:
         """What becomes of both."""
-        count = self.row[0]
-        return f"{list(self.column)} against {list(self.row)} gives {[count, count, *self.row[1:]]}"
+        return f"{list(self.column)} against {list(self.row)} gives {list(self.made)}"
+
+    @property
+    def meaning(self) -> str:
+        """What that comes to."""
+        name = base_name(self.operation.operation.name)
+        if name in _CHOOSES:
+            return "what chooses for one sample chooses for all"
+        if name in WEIGHS or not self.operation.operation.grad:
+            return "each sample is weighted with the weights of all"
+        return "each sample is compared with the predictions for all"
 
 
 def paired_samples(flow: RecordedDataflow) -> Iterator[PairedSamples]:
-    """Where data are compared with what was computed of a batch, each sample with each, and only their sum counts."""
+    """Where data meet what was computed of a batch, each sample each, and only their sum counts."""
     for at, operation in enumerate(flow.operations):
         found = _paired(flow, at, operation) if _may_pair(flow, operation) else None
-        if found is not None and _is_summed_up(flow, operation, found.row[0]):
+        if found is not None:
             yield found
 
 
 def _may_pair(flow: RecordedDataflow, operation: FlowOperation) -> bool:
     """Whether an operator makes a square of a batch: nearly all are told apart here."""
-    if operation.backward is not None or len(operation.reads) != 2 or len(operation.makes) != 1:
+    if operation.backward is not None or len(operation.reads) < 2 or len(operation.makes) != 1:
         return False
     made = flow.shape(operation.makes[0])
-    if len(made) < 2 or made[0] < 2:
+    if len(made) < 2 or made[0] < 2 or made[0] not in made[1:]:
         return False
     name = base_name(operation.operation.name)
-    square = made[0] == made[1] and operation.operation.grad
-    return square and (name in _DIFFERENCES or _in_distributions(operation.operation))
-
-
-def _in_distributions(operation: Operation) -> bool:
-    return any(_DISTRIBUTIONS in site.file.replace("\\", "/") for site in operation.stack)
+    known = name in (*_COMPARES, *_CHOOSES, *WEIGHS) or in_distributions(operation.operation)
+    return known or (name in _SUMS and not any(one.requires_grad for one in operation.reads))
 
 
 def _paired(flow: RecordedDataflow, at: int, operation: FlowOperation) -> PairedSamples | None:
     """The column and the row that an operator reads, of which one is data and the other was computed of as many."""
     reads = [_before_expanding(flow, read, at) for read in operation.reads]
-    column, row = sorted(reads, key=lambda read: len(flow.shape(read.tensor)), reverse=True)
-    high, low = flow.shape(column.tensor), flow.shape(row.tensor)
-    if not low or len(high) != len(low) + 1 or high[:2] != (low[0], 1) or low[0] != flow.shape(operation.makes[0])[0]:
+    made = flow.shape(operation.makes[0])
+    ranks = {len(flow.shape(read.tensor)) for read in reads} - {0}
+    if len(ranks) != 2:
         return None
-    learned = [one for one in (column, row) if one.requires_grad]
-    if len(learned) != 1 or not _is_of_a_batch(flow, learned[0], at, low[0]) or _is_made_a_column(flow, column, at):
+    place, count = max(ranks) - min(ranks), made[0]
+    columns = [one for one in reads if len(flow.shape(one.tensor)) == max(ranks)]
+    rows = [one for one in reads if len(flow.shape(one.tensor)) == min(ranks)]
+    pairs, high, low = Pairs(count, place), flow.shape(columns[0].tensor), flow.shape(rows[0].tensor)
+    if not pairs.are_in(made) or (high[0], high[place], low[0]) != (count, 1, count):
         return None
-    return PairedSamples(operation, high, low)
+    if not _belong_together(flow, columns, rows, at, count) or not counts_alike(
+        flow, operation, pairs, not any(one.requires_grad for one in reads)
+    ):
+        return None
+    return PairedSamples(operation, high, low, made)
+
+
+def _belong_together(flow: RecordedDataflow, columns: list[Read], rows: list[Read], before: int, count: int) -> bool:
+    """Whether data are held against what was computed of a batch, and nobody made a column of these on purpose."""
+    if any(_is_made_a_column(flow, one, before) or meets_itself(flow, one) for one in columns):
+        return False
+    of_columns, of_rows = ([one for one in side if one.requires_grad] for side in (columns, rows))
+    if of_columns and of_rows:
+        return False
+    if of_columns or of_rows:
+        return _is_of_a_batch(flow, (of_columns or of_rows)[0], before, count)
+    return any(_is_learned(flow, one, before) and _is_of_a_batch(flow, one, before, count) for one in columns + rows)
+
+
+def meets_itself(flow: RecordedDataflow, column: Read) -> bool:
+    """Whether a column is turned to a row as well: then all are held against all on purpose."""
+    readers = (flow.operations[at] for at in flow.readers.get(column.tensor, ()))
+    turned = flow.shape(column.tensor)[::-1]
+    return any(
+        one.backward is None
+        and base_name(one.operation.name) in _TURNS
+        and flow.shape(one.makes[0]) == turned
+        and any(
+            column.tensor in {read.tensor for read in flow.operations[at].reads}
+            for at in flow.readers.get(one.makes[0], ())
+        )
+        for one in readers
+    )
 
 
 def _before_expanding(flow: RecordedDataflow, read: Read, before: int) -> Read:
@@ -106,43 +147,27 @@ def _is_made_a_column(flow: RecordedDataflow, column: Read, before: int) -> bool
 
 def _is_of_a_batch(flow: RecordedDataflow, learned: Read, before: int, count: int) -> bool:
     """Whether data of so many samples went into a value: as many parameters may be there by chance."""
-    waiting, seen = [(learned.tensor, before)], {learned.tensor}
-    while waiting and len(seen) < _BEHIND:
-        tensor, until = waiting.pop()
-        for at in flow.sources(tensor, until):
-            for read in () if reads_shape_only(flow.operations[at]) else flow.operations[at].reads:
-                shape = flow.shape(read.tensor)
-                is_data = len(shape) > 1 or flow.is_whole(read.tensor)
-                if not read.requires_grad and is_data and shape[:1] == (count,):
-                    return True
-                if read.tensor not in seen:
-                    seen.add(read.tensor)
-                    waiting.append((read.tensor, at))
+    for read in _behind(flow, learned, before):
+        shape = flow.shape(read.tensor)
+        is_data = len(shape) > 1 or flow.is_whole(read.tensor)
+        if not read.requires_grad and is_data and shape[:1] == (count,):
+            return True
     return False
 
 
-def _is_summed_up(flow: RecordedDataflow, operation: FlowOperation, count: int) -> bool:
-    """Whether each pair counts alike: a distribution, or a power, makes one value of each, and these are added up."""
-    waiting, seen, numbers = list(operation.makes), set(operation.makes), 0
-    while waiting and len(seen) < _FAR:
-        readers = (flow.operations[at] for at in flow.readers.get(waiting.pop(), ()))
-        forward = [one for one in readers if one.backward is None]
-        if not forward:
-            return False
-        for one in forward:
-            made = [flow.shape(tensor) for tensor in one.makes if tensor in flow.tensors]
-            beside = [flow.shape(read.tensor)[:2] for read in one.reads if read.tensor not in seen]
-            if len(made) != 1 or not _counts_alike(one, made[0], count, (count, count) in beside):
-                return False
-            numbers += made[0] == ()
-            waiting += [tensor for tensor in one.makes if tensor not in seen and made[0]]
-            seen.update(one.makes)
-    return numbers > 0 and not waiting
+def _is_learned(flow: RecordedDataflow, read: Read, before: int) -> bool:
+    """Whether something that requires grad went into a value."""
+    return any(one.requires_grad for one in (read, *_behind(flow, read, before)))
 
 
-def _counts_alike(operation: FlowOperation, made: tuple[int, ...], count: int, weighs_pairs: bool) -> bool:
-    """Whether an operator makes one value of each pair, or adds pairs up; none has a weight of its own."""
-    name = base_name(operation.operation.name)
-    is_inside = _in_distributions(operation.operation)
-    one_of_each = made[:2] == (count, count) and (is_inside or name in _POWERS)
-    return one_of_each or (name in _LINEAR and not weighs_pairs)
+def _behind(flow: RecordedDataflow, read: Read, before: int) -> Iterator[Read]:
+    """What a value was computed of, the nearest last."""
+    waiting, seen = [(read.tensor, before)], {read.tensor}
+    while waiting and len(seen) < _BEHIND:
+        tensor, until = waiting.pop()
+        for at in flow.sources(tensor, until):
+            for one in () if reads_shape_only(flow.operations[at]) else flow.operations[at].reads:
+                yield one
+                if one.tensor not in seen:
+                    seen.add(one.tensor)
+                    waiting.append((one.tensor, at))

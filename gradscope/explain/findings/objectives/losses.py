@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeGuard
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.gradients.outer_products import outer
 from gradscope.explain.deductions.gradients.paired_samples import paired_samples
 from gradscope.explain.deductions.gradients.square_targets import has_square_targets
 from gradscope.explain.deductions.gradients.summed_up import is_summed_up
@@ -17,18 +18,18 @@ from gradscope.explain.deductions.lines.handed_operands import handed_at
 from gradscope.explain.deductions.lines.module_builds import chosen_at
 from gradscope.explain.deductions.numbers.doubled_activations import Row, doubled
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
 from gradscope.explain.findings.objectives.divergences import negative_divergence
 from gradscope.explain.findings.objectives.squeezed_again import squeezed_again
 from gradscope.functions.source import last_name
 from gradscope.model.finding import Related, Severity
-from gradscope.model.flow import FlowOperation, Read
+from gradscope.model.flow import FlowOperation
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.notice import TWO_AHEAD
 from gradscope.model.operation import base_name
-from gradscope.model.site import Site
+from gradscope.model.site import Origin, Site
 from gradscope.model.training import STEP, ZERO_GRAD
 
 _TIMES = 3
@@ -51,11 +52,8 @@ _WANTS_SIGNS: tuple[Row, ...] = (
     ("LogSoftmaxBackward", 0, ("ReluBackward",), "the loss makes a class unlikely by a negative one"),
     ("BinaryCrossEntropyWithLogitsBackward", 0, ("ReluBackward",), "the loss takes a negative one for no"),
 )
-_LOSSES, _EXPANDS = ("mse_loss", "smooth_l1_loss", "huber_loss"), "broadcast_tensors"
-_DIFFERENCES, _WEIGHTS = ("sub", "mul", *_LOSSES), ("mul", "div")
-_SUMS = ("add", "sub")
-_BROADCASTS = frozenset([*_DIFFERENCES, *_WEIGHTS, *_SUMS])
-_RESHAPES = ("unsqueeze", "view", "reshape", "expand")
+_WEIGHTS = ("mul", "div")
+_ROWS = ("squeeze", "view", "reshape", "_unsafe_view", "select")
 
 
 def softmax_twice(case: Case) -> Iterator[Cause]:
@@ -137,20 +135,21 @@ def broadcast_loss(case: Case) -> Iterator[Cause]:
 
     Do instead: give both the same shape, by squeeze(-1) or unsqueeze(-1).
 
-    How it is found: the shapes of what an operator reads and makes, where one side requires grad and comes from a layer
-    as a column, and the other is data with one dimension, or targets were made of a row and a column. Or a column and a
-    row are multiplied, of which one requires grad, and all that is made of the products, or of their sums with others,
-    is one number: it is the product of two sums, so that no weight belongs to a sample. Or a distribution of torch's,
-    or a difference, makes a square of data and of what was computed of as many samples, and all that becomes of the
-    pairs is their sum. Not where each pair has a target of its own, made of a column in so many words. The line is the
-    call that gave a function of the program both, where it takes them as they are.
+    How it is found: the shapes of what an operator reads and makes, where one side is a column, or has such a dimension
+    behind that of the samples, [N, 1, H, W], and the other has not, [N, H, W]; one of them was computed of as many
+    samples, and the other is data. The operator compares, weighs, chooses (where, masked_fill) or is a distribution's,
+    and all that a loss takes of the pairs is a sum, in which each counts alike. Or both have no gradient, as a return
+    and a critic's value, and what comes out weighs each sample's loss; or they are the target of another column. Not
+    where each pair has a target of its own, a column was made in so many words or is held against itself turned, or
+    pairs are masked, scored or weighted. The line is the call that gave a function of the program both, where it takes
+    them as they are and other functions do not make a row of the column themselves.
     Or a loss of torch's expands a column of predictions to targets with more columns: a hint, unless these are as wide
     as the log_prob() of each part of a sample, which has met a column on its way to them; the line is then that one.
     """
     flow = dataflow(case)
     told = set()
     for at, operation in enumerate(flow.operations):
-        pair = _outer(flow, at, operation) if operation.backward is None and len(operation.reads) == 2 else None
+        pair = outer(flow, at, operation) if operation.backward is None and len(operation.reads) == 2 else None
         if pair is None or operation.site in told or has_square_targets(flow, operation):
             continue
         if base_name(operation.operation.name) in _WEIGHTS and is_summed_up(flow, operation):
@@ -164,7 +163,7 @@ def broadcast_loss(case: Case) -> Iterator[Cause]:
     for pairs in paired_samples(flow):
         if pairs.operation.site not in told and not has_square_targets(flow, pairs.operation):
             told.add(pairs.operation.site)
-            message = f"{pairs.shapes}: each sample is compared with the predictions for all"
+            message = f"{pairs.shapes}: {pairs.meaning}"
             yield _told(case, message, pairs.operation)
     for one in widened_targets(flow):
         place = one.density or one.operation.site
@@ -190,10 +189,29 @@ def _widened(case: Case, found: WidenedTarget) -> Cause:
 
 
 def _told(case: Case, message: str, operation: FlowOperation) -> Cause:
-    """The line of an operator, or of the call that gave its function both operands as they are."""
+    """The line of an operator, or of the call that gave its function both operands as they are: unless the program has
+    its functions give what they take their shapes."""
     handed = handed_at(case, operation.operation)
+    if handed is not None and _is_shaped_by_others(case, operation, handed):
+        called = (Related("called_at", handed, "gives it both"),)
+        return Cause(message, operation.site, called, op=operation.operation.name)
     inside = (Related("computed_at", operation.site, "broadcasts"),) if handed is not None else ()
     return Cause(message, handed or operation.site, inside, op=operation.operation.name)
+
+
+def _is_shaped_by_others(case: Case, operation: FlowOperation, handed: Site) -> bool:
+    """Whether another function that takes the same column makes a row of it itself."""
+    flow = dataflow(case)
+    known = {site.function for site in operation.operation.stack}
+    for read in operation.reads:
+        shape = flow.shape(read.tensor)
+        for one in (flow.operations[at] for at in flow.readers.get(read.tensor, ())) if 1 in shape[1:] else ():
+            is_a_row = bool(one.makes) and flow.shape(one.makes[0]) == shape[:1] + shape[2:]
+            own = next((site for site in one.operation.stack if site.origin is Origin.USER), None)
+            is_inside = own is not None and own.function not in known
+            if one.backward is None and base_name(one.operation.name) in _ROWS and is_a_row and is_inside:
+                return handed.function in {site.function for site in one.operation.stack}
+    return False
 
 
 def added_twice(case: Case) -> Iterator[Cause]:
@@ -307,69 +325,6 @@ def _leaves_first_out(index: ast.expr) -> bool:
         and one.upper is None
         for one in parts
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Outer:
-    """A column of so many samples and a row of as many. `is_compared`: predictions and what they are held against."""
-
-    count: int
-    is_compared: bool
-
-    @property
-    def shapes(self) -> str:
-        """What an operator makes of both."""
-        return f"[{self.count}, 1] against [{self.count}] gives [{self.count}, {self.count}]"
-
-
-def _outer(flow: RecordedDataflow, at: int, operation: FlowOperation) -> _Outer | None:
-    """What an operator broadcasts, which nobody made a column of in so many words."""
-    name = base_name(operation.operation.name)
-    if name not in _BROADCASTS or len(operation.reads) != 2 or len(operation.makes) != 1:
-        return None
-    reads = _before_expanding(flow, at, operation)
-    full = operation.makes[0] if tuple(reads) == tuple(operation.reads) else operation.reads[0].tensor
-    known = [flow.tensors.get(one) for one in (*(read.tensor for read in reads), full)]
-    first, second, made = (None if one is None else one.type.shape for one in known)
-    column_first = first is not None and len(first) == 2
-    column, row = (first, second) if column_first else (second, first)
-    if not row or column != (*row, 1) or made != (*row, *row) or row[0] < 2:
-        return None
-    of_column, of_row = reads if column_first else reversed(reads)
-    compared = name in _DIFFERENCES and of_column.requires_grad and not of_row.requires_grad
-    compared = compared or (name in _SUMS and _meets_a_column(flow, operation.makes[0], column))
-    weighted = name in _WEIGHTS and (of_column.requires_grad or of_row.requires_grad)
-    makers = (flow.operations[maker] for maker in flow.sources(of_column.tensor, at))
-    if not (compared or weighted) or all(base_name(one.operation.name) in _RESHAPES for one in makers):
-        return None
-    return _Outer(row[0], compared)
-
-
-def _meets_a_column(flow: RecordedDataflow, made: int, column: tuple[int, ...]) -> bool:
-    """Whether targets, made of a row and a column, are compared with a column that requires grad."""
-    readers = [flow.operations[at] for at in flow.readers.get(made, ())]
-    compared = (one for one in readers if one.backward is None and base_name(one.operation.name) in _DIFFERENCES)
-    reads = [read for one in compared for read in one.reads]
-    targets = [read for read in reads if read.tensor == made]
-    return any(not one.requires_grad for one in targets) and any(
-        one.requires_grad and flow.shape(one.tensor) == column for one in reads if one.tensor != made
-    )
-
-
-def _before_expanding(flow: RecordedDataflow, at: int, operation: FlowOperation) -> list[Read]:
-    """What a loss of torch's was given, which expands its arguments to one shape by itself; else what it read."""
-    reads = list(operation.reads)
-    known = [flow.tensors.get(read.tensor) for read in reads]
-    shapes = {None if one is None else one.type.shape for one in known}
-    square = next(iter(shapes)) if len(shapes) == 1 else None
-    if square is None or len(square) != 2 or square[0] != square[1]:  # as nearly all: nothing is walked for them
-        return reads
-    for place, read in enumerate(reads):
-        maker = flow.maker(read.tensor, at)
-        made = None if maker is None else flow.operations[maker]
-        if made is not None and made.reads and any(site.function == _EXPANDS for site in made.operation.stack):
-            reads[place] = made.reads[0]
-    return reads
 
 
 def _contains(whole: Graph, part: Graph) -> bool:
