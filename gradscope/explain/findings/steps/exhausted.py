@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.memory.spent_iterators import after, is_iterator, spent_iterators
+from gradscope.explain.deductions.steps.lost_when_remade import lost_when_remade
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
+from gradscope.explain.evidence.words import several
 from gradscope.model.finding import Related
 from gradscope.model.site import Site
 from gradscope.model.training import MADE
@@ -49,8 +51,20 @@ def iterator_exhausted(case: Case) -> Iterator[Cause]:
     reads this name once more in what runs after that, without having given it anything else. A class of the program's
     own may have a parameters() that gives a list: then nothing is said of that. Of an attribute: a loop goes through
     it whose operators ran once, in a method that is called beside a backward that ran again and again. Of what is
-    handed to a function that ran: it goes through its parameter twice, and does not make a list of it.
+    handed to a function that ran: it goes through its parameter twice, and does not make a list of it. Or one line
+    makes optimizers again and again, what the first held gets gradients on and is held by none from the second on, and
+    an iterator that is made elsewhere is read there.
     """
+    for lost in lost_when_remade(case):
+        yield Cause(
+            f"this is an iterator, and the first optimizer has gone through it: the next that line {lost.made.line} "
+            f"makes gets nothing of it, and {several(lost.leaves)} are no longer trained",
+            lost.site,
+            (Related("declared_at", lost.made, "the optimizer"),),
+            advice="keep the parameters in a list, or make the iterator anew for each optimizer",
+            tensor=lost.leaves[0],
+            weight=len(lost.leaves),
+        )
     for spent in spent_iterators(case):
         yield Cause(
             f"`{spent.name}` is an iterator, and {spent.by} has gone through it: from then on line "

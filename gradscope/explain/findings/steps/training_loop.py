@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.lines.source_calls import counted_condition, guard_of
 from gradscope.explain.deductions.lines.wrapping_lines import wrapping_line
+from gradscope.explain.deductions.memory.one_shots import cleared_in_vain
 from gradscope.explain.deductions.steps.gradients_of_steps import (
     Accumulated,
     accumulated,
@@ -51,9 +52,10 @@ def not_cleared(case: Case) -> Iterator[Cause]:
     for it, or right after it.
 
     How it is found: what .grad held when a backward began, in the steps that are looked at: between two steps of an
-    optimizer, no backward found it empty or zero; or none did but the first after a zero_grad() that is called once for
-    several steps of the same backward, where the program does not read the gradients itself. An optimizer whose
-    steps call a closure is left out. A hint only where a step follows
+    optimizer, no backward found it empty or zero (where a loop clears what an iterator gives, which something has gone
+    through before, the line is the one that makes the iterator); or none did but the first after a zero_grad() that is
+    called once for several steps of the same backward, where the program does not read the gradients itself. An
+    optimizer whose steps call a closure is left out. A hint only where a step follows
     every few rounds of a loop, whose last rounds fill no group: the first step of the next loop uses their gradients,
     too, which are older and too many. So is it told where the program moves a leaf by its gradient itself (an
     attack on the input, a step by hand), and each backward was seen to add to the gradient that it had moved by; and
@@ -78,6 +80,10 @@ def not_cleared(case: Case) -> Iterator[Cause]:
             continue
         names = [name for name in found.stale if name]
         cleared, seldom = found.cleared_elsewhere, found.seldom
+        vain = cleared_in_vain(case) if cleared is seldom is None else None
+        if vain is not None:
+            yield _used_up(found, names, *vain)
+            continue
         if seldom is not None:
             cleared = seldom
             message = f"the gradients of {several(names)} are cleared here only now and then: "
@@ -87,6 +93,17 @@ def not_cleared(case: Case) -> Iterator[Cause]:
             message += "run began" if cleared is None else "run began; this clears those of others"
         site = found.backward if cleared is None else cleared
         yield Cause(message, site, _related(found, site), tensor=names[0])
+
+
+def _used_up(found: Accumulated, names: list[str], made: Site, loop: Site) -> Cause:
+    return Cause(
+        f"this can be gone through only once, and line {loop.line} gets nothing of it: the gradients of "
+        f"{several(names)} are never cleared",
+        made,
+        (Related("called_at", loop, "clears nothing"), *_related(found, made)),
+        tensor=names[0],
+        advice="keep the parameters in a list",
+    )
 
 
 def _cleared_once(case: Case, optimizer: int, found: Accumulated) -> Iterator[Cause]:
