@@ -23,6 +23,7 @@ _ADDS = ("append", "extend", "insert", "setdefault", "update", "add")
 
 def container_around(case: Case, stack: Stack) -> Site | None:
     """Where a caller of the line that made a parameter puts it into one; None where that cannot be told."""
+    entered: set[str] = set()  # the classes whose methods made it: what is given to these calls is something else
     for site in user_frames(stack):
         statement = syntax(case).parsed(site.file).whole_statements.get(site.line)
         if statement is not None and _keeps(statement):
@@ -31,17 +32,20 @@ def container_around(case: Case, stack: Stack) -> Site | None:
         kept = kept or (None if statement is None else _put_later(syntax(case).function(site), statement))
         if kept is not None:
             return syntax(case).site(site.file, kept.lineno, site.function)
-        taken = None if statement is None else _taken(case, site, statement)
+        taken = None if statement is None else _taken(case, site, statement, entered)
         if taken is not None:
             return taken
+        owner = class_around(case, site)
+        entered |= {owner.name} if owner is not None else set()
     return None
 
 
-def _taken(case: Case, site: Site, statement: ast.stmt) -> Site | None:
+def _taken(case: Case, site: Site, statement: ast.stmt, entered: set[str]) -> Site | None:
     """Where a module that is given what a statement makes, by it or a later one of its function, keeps it plainly."""
     name, function = _gathered_in(statement), syntax(case).function(site)
     for call in ast.walk(function if name and function is not None else statement):
-        taken = keeps_plainly(case, call, name) if isinstance(call, ast.Call) else None
+        is_given = isinstance(call, ast.Call) and last_name(call.func) not in entered
+        taken = keeps_plainly(case, call, name) if isinstance(call, ast.Call) and is_given else None
         if taken is not None:
             return taken
     return None

@@ -64,6 +64,49 @@ def fallen_through(case: Case, unheld: Iterable[FlowTensor], held: Iterable[Flow
                 yield FallenThrough(line, tuple(one.leaf or "" for one in left))
 
 
+def forgets_part(case: Case, module: str) -> Site | None:
+    """The last test of a chain that takes parts of a model by how their names begin, all but one, a module of a class.
+
+    The names need not be known: the tests speak of attributes that are set beside the module's.
+    """
+    for file, scope in scopes(case):
+        for chain in filter(None, map(_chain, ast.walk(scope))):
+            begun = [_begins(test, chain) for test in chain.tests]
+            names = set().union(*(one or () for one in begun))
+            if all(begun) and any(_is_beside(owner, module, names) for owner in _classes(case)):
+                return syntax(case).site(file, chain.tests[-1].lineno)
+    return None
+
+
+def _classes(case: Case) -> Iterator[ast.ClassDef]:
+    for file in syntax(case).files:
+        yield from (node for node in syntax(case).nodes(file) if isinstance(node, ast.ClassDef))
+
+
+def _begins(test: ast.expr, chain: _Chain) -> set[str] | None:
+    """`encoder` of `name.startswith("encoder.")`, or of several such."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        parts = [_begins(one, chain) for one in test.values]
+        return set().union(*(one or () for one in parts)) if all(parts) else None
+    is_asked = isinstance(test, ast.Call) and ast.unparse(test.func) == f"{chain.name}.startswith"
+    words = _words(test.args[0]) if isinstance(test, ast.Call) and is_asked and len(test.args) == 1 else None
+    return None if words is None else {word.partition(".")[0] for word in words}
+
+
+def _is_beside(owner: ast.ClassDef, module: str, names: set[str]) -> bool:
+    """Whether a class sets attributes of these names, and one of another name to what a class of modules makes."""
+    made = {
+        target.attr: called_name(node.value) if isinstance(node.value, ast.Call) else ""
+        for node in ast.walk(owner)
+        if isinstance(node, ast.Assign)
+        for targets in node.targets
+        for target in ast.walk(targets)
+        if isinstance(target, ast.Attribute)
+    }
+    of_that_class = [attribute for attribute, called in made.items() if called == module]
+    return len(of_that_class) == 1 and names <= made.keys() and of_that_class[0] not in names
+
+
 def _kind(tensor: FlowTensor) -> tuple[str, int]:
     return (tensor.leaf or "").rpartition(".")[2], len(tensor.type.shape)
 

@@ -12,7 +12,7 @@ from gradscope.explain.deductions.memory.plain_containers import container_aroun
 from gradscope.explain.deductions.steps.children_left_out import child_left_out, is_between
 from gradscope.explain.deductions.steps.groups_left_out import groups_left_out
 from gradscope.explain.deductions.steps.optimizer_parameters import optimizer_parameters
-from gradscope.explain.deductions.steps.sorting_chains import fallen_through
+from gradscope.explain.deductions.steps.sorting_chains import fallen_through, forgets_part
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.optimizers import made_at
@@ -51,7 +51,8 @@ def module_not_held(case: Case) -> Iterator[Cause]:
     under a name that is never used but to edit it, or that is set anew before. Or the parts of one model are written
     down one by one, `model.encoder.parameters()`, all but one: what was computed by the others goes through it on to
     others, and the program does not speak of it. Or a loop over named_parameters() sorts them
-    into groups by if and elif, without an else, and no test takes a few small ones whose kind none of the others has. A
+    into groups by if and elif, without an else, and no test takes a few small ones whose kind none of the others has;
+    or each test asks how a name begins, and none for the attribute that the module is. A
     hint: a network that is left as it is on purpose looks the same.
     """
     found = optimizer_parameters(case)
@@ -187,11 +188,14 @@ def _cause(case: Case, name: str, place: _Place) -> Cause:
     made = _optimizer(case, frozenset(place.parameters))
     put = container_around(case, birth(case, next(iter(place.parameters))))
     kept = None if put is None else made_plain_at(case, put) or put
-    given = (Related("declared_at", made, "the optimizer"),) if kept is not None and made is not None else ()
+    sorted_out = forgets_part(case, name) if kept is None and name else None
+    is_elsewhere = (kept or sorted_out) is not None and made is not None
+    given = (Related("declared_at", made, "the optimizer"),) if is_elsewhere else ()
     return Cause(
         f"no optimizer was given {whose}: the gradients of each step are computed and change nothing"
-        + (", and parameters() does not find them in what they are put into here" if kept is not None else ""),
-        kept or made or meets,
+        + (", and parameters() does not find them in what they are put into here" if kept is not None else "")
+        + (": no test of this loop takes them, and it has no else" if sorted_out is not None else ""),
+        kept or sorted_out or made or meets,
         (*given, Related("used_at", meets, "works on what is trained")),
         tensor=names[0],
         weight=len(names),
