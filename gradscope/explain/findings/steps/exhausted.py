@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.memory.lost_when_remade import lost_when_remade
 from gradscope.explain.deductions.memory.spent_iterators import after, is_iterator, spent_iterators
-from gradscope.explain.deductions.steps.lost_when_remade import lost_when_remade
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines

@@ -52,17 +52,16 @@ def not_cleared(case: Case) -> Iterator[Cause]:
     for it, or right after it.
 
     How it is found: what .grad held when a backward began, in the steps that are looked at: between two steps of an
-    optimizer, no backward found it empty or zero (where a loop clears what an iterator gives, which something has gone
-    through before, the line is the one that makes the iterator); or none did but the first after a zero_grad() that is
-    called once for several steps of the same backward, where the program does not read the gradients itself. An
-    optimizer whose steps call a closure is left out. A hint only where a step follows
-    every few rounds of a loop, whose last rounds fill no group: the first step of the next loop uses their gradients,
-    too, which are older and too many. So is it told where the program moves a leaf by its gradient itself (an
-    attack on the input, a step by hand), and each backward was seen to add to the gradient that it had moved by; and
-    where it sends the gradient of a leaf that it receives into again and again, such as a stage of a pipeline.
+    optimizer, no backward found it empty or zero (where a loop clears what a spent iterator gives, the line is the one
+    that makes it); or none did but the first after a zero_grad() that is called once for several steps of the same
+    backward, where the program does not read the gradients itself. An optimizer whose steps call a closure is left out.
+    A hint only where a step follows every few rounds of a loop, whose last rounds fill no group: the first step of the
+    next loop uses their gradients, too, which are older and too many. So is it told where the program moves a leaf by
+    its gradient itself (an attack on the input, a step by hand), and each backward was seen to add to the gradient that
+    it had moved by; and where it sends the gradient of a leaf that it receives into again and again, such as a stage of
+    a pipeline.
     """
-    yield from _moved_by_sums(case)
-    yield from _sent_sums(case)
+    yield from (*_moved_by_sums(case), *_sent_sums(case))
     for optimizer, found in accumulated(case).items():
         condition = None if found.carried is None else counted_condition(case, found.step)
         if found.carried is not None and condition is not None:
