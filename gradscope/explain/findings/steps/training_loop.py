@@ -48,8 +48,7 @@ def not_cleared(case: Case) -> Iterator[Cause]:
             criterion(model(x), y).backward()
             optimizer.step()
 
-    Do instead: call zero_grad() of the optimizer that steps, once for each step: before the first backward that counts
-    for it, or right after it.
+    Do instead: call zero_grad() of the optimizer that steps, once for each step: before its first backward or after it.
 
     How it is found: what .grad held when a backward began, in the steps that are looked at: between two steps of an
     optimizer, no backward found it empty or zero (where a loop clears what a spent iterator gives, the line is the one
