@@ -39,6 +39,7 @@ SCRIPTS = {
     "contrast_programs.py": 2,
     "count_programs.py": 2,
     "crossed_programs.py": 2,
+    "cut_norm_programs.py": 2,
     "loader_programs.py": 2,
     "late_programs.py": 2,
     "lost_programs.py": 2,

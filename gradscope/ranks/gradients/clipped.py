@@ -19,6 +19,7 @@ from gradscope.ranks.gradients.clipped_owned import clipped_owned
 from gradscope.ranks.gradients.clipped_shards import clipped_shards
 from gradscope.ranks.gradients.clipped_whole import clipped_whole
 from gradscope.ranks.gradients.merged_norms import merged_norms
+from gradscope.ranks.gradients.shard_norms import Scaled, scaled_shards
 from gradscope.ranks.source.deciding import origin
 from gradscope.ranks.source.given import frames_of
 from gradscope.store.reader import Recording, load
@@ -57,7 +58,10 @@ def clipped_apart(ranks: Ranks) -> Iterator[Blame]:
         a norm, or a sum of squares, of several parts that a backward call scattered, by which they are scaled in place,
         when no collective had anything of it; the line is that which takes it. So is that of all parts that the program
         itself scatters between a backward call and the next, where they are as large together as the parameters and
-        what has the size of one is put together after that.
+        what has the size of one is put together after that. And one of this rank's part of each sum that the program
+        cuts a part of, the others' parts left alone: by itself, or when ranks have summed or gathered norms and made of
+        them what is no root of the sum of their squares; a factor that follows from it scales what is made of these
+        parts, and what comes of them, as large as one, is put together before the next backward call.
     """
     yield from _owned(ranks)
     yield from merged_norms(ranks)
@@ -71,14 +75,11 @@ def clipped_apart(ranks: Ranks) -> Iterator[Blame]:
         clips = {str(user_site(stack)) for stack in _clips(recording)} - exchanging
         found = found or (clipped_cuts(recording, clips) if clips else None)
         by_hand = None if found is not None else _by_hand(ranks, recording) or clipped_whole(recording)
+        scaled = None if found is not None or by_hand is not None else scaled_shards(recording)
+    if scaled is not None:
+        yield _scaled(scaled)
     if by_hand is not None:
-        yield Blame(
-            "each rank scales its parts of the gradients by a norm of these parts, in which no other rank has a part, "
-            "and so by another number than the others",
-            by_hand[0],
-            (Related("cause_at", by_hand[1], "where it scales its parts"),),
-            certain=False,
-        )
+        yield _scaled(Scaled(*by_hand, is_merged=False))
     if found is not None:
         yield Blame(
             "each rank clips its parts of the gradients by the norm of these parts, and so by another number than the "
@@ -87,6 +88,20 @@ def clipped_apart(ranks: Ranks) -> Iterator[Blame]:
             (Related("cause_at", found[1], "where it takes its parts"),),
             certain=False,
         )
+
+
+def _scaled(found: Scaled) -> Blame:
+    """What a rank scales by a norm that is not that of all."""
+    alone = (
+        "each rank scales its parts of the gradients by a norm of these parts, in which no other rank has a part, "
+        "and so by another number than the others"
+    )
+    merged = (
+        "ranks put the norms of their parts of the gradients together otherwise than by the root of the sum of their "
+        "squares, and scale these parts by that: it is not the norm of all"
+    )
+    where = Related("cause_at", found.scales, "where it scales its parts")
+    return Blame(merged if found.is_merged else alone, found.norm, (where,), certain=False)
 
 
 def _owned(ranks: Ranks) -> Iterator[Blame]:

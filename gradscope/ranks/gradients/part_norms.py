@@ -16,7 +16,7 @@ _NORMS = frozenset(("linalg_vector_norm", "_foreach_norm", "norm", "dot", "vdot"
 _SQUARES = frozenset(("pow", "square", "mul", "_foreach_pow", "_foreach_mul"))
 _SCALES = frozenset(("mul_", "div_", "_foreach_mul_", "_foreach_div_"))
 _IN_LISTS = "aten._foreach_"
-_REPLACES = frozenset(("copy_", "_foreach_copy_", "zero_", "fill_"))  # what was there before has no part in it
+REPLACES = frozenset(("copy_", "_foreach_copy_", "zero_", "fill_"))  # what was there before has no part in it
 _SEVERAL = 2  # shards: one may be normalised by itself, on purpose
 
 
@@ -102,7 +102,7 @@ def _of_shards(walk: PartNorms, one: FlowOperation, parts: list[int], made: int)
 def _of_norms(walk: PartNorms, one: FlowOperation, reads: list[int], made: int) -> None:
     """Hand on of which shards a value is: the line is that at which the last ones came to it."""
     memory, kept = walk.memory(made), {walk.memory(at) for at in reads}
-    if base_name(one.operation.name) in _REPLACES:
+    if base_name(one.operation.name) in REPLACES:
         kept.discard(memory)
     if not walk.shared.isdisjoint(kept):
         walk.norms.pop(memory, None)
