@@ -161,5 +161,76 @@ def healthy_sum_of_a_step(rank):
             optimizer.step()
 
 
+MANY, LONG = 4, 36
+
+
+def long_upstream():
+    """The first stage of a long run, whose second one waits for all parts before its first backward."""
+    torch.manual_seed(0)
+    stage = nn.Linear(4, WIDTH)
+    optimizer = torch.optim.SGD(stage.parameters(), lr=0.1)
+    for step in range(LONG):
+        optimizer.zero_grad()
+        given = [stage(data(part, step)) for part in range(MANY)]
+        for one in given:
+            dist.isend(one.detach(), 1).wait()
+        for one in given:
+            gradient = torch.empty_like(one)
+            dist.irecv(gradient, 1).wait()
+            torch.autograd.backward(one, gradient)
+        optimizer.step()
+
+
+class Desk:
+    """The second one: it keeps places for what comes, and their losses until all are there."""
+
+    def __init__(self):
+        self.net = model()
+        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.1)
+        self.places = [torch.zeros(ROWS, WIDTH, requires_grad=True) for _ in range(MANY)]
+
+    def serve(self, give_back):
+        for _ in range(LONG):
+            self.optimizer.zero_grad()
+            losses = []
+            for place in self.places:
+                dist.irecv(place.detach(), 0).wait()
+                losses.append(self.net(place).square().mean())
+            for place, loss in zip(self.places, losses, strict=True):
+                loss.backward()
+                give_back(place)
+            self.optimizer.step()
+
+
+def served(rank, give_back):
+    if rank == 0:
+        long_upstream()
+    else:
+        Desk().serve(give_back)
+
+
+def long_run_never_cleared(rank):
+    served(rank, lambda place: dist.isend(place.grad, 0).wait())  # expect: GS801
+
+
+def healthy_long_run_cleared(rank):
+    def give_back(place):
+        gradient, place.grad = place.grad, None
+        dist.isend(gradient, 0).wait()
+
+    served(rank, give_back)
+
+
+def healthy_long_run_of_what_was_added(rank):
+    """The sum is kept, and what this round added to it is sent."""
+    before = {}
+
+    def give_back(place):
+        dist.isend(place.grad - before.get(place, 0.0), 0).wait()
+        before[place] = place.grad.clone()
+
+    served(rank, give_back)
+
+
 if __name__ == "__main__":
     run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

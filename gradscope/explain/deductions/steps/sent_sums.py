@@ -18,6 +18,7 @@ from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 
 _LOOKS = 3  # backward calls that found a gradient, with which all but the first did
+_SUMMED = 2  # backward calls: the one that made it, and one that added
 _SENDS = "c10d.send."
 _FILLS = ("recv_", "recv_any_source_", "broadcast_", "copy_")  # how a leaf gets what another rank sent
 _COPIES = ("clone", "_to_copy", "detach", "alias", "view", "reshape")
@@ -39,10 +40,11 @@ def sent_sums(case: Case) -> Iterator[SentSum]:
     if not any(one.operation.name.startswith(_SENDS) for one in flow.operations):
         return
     looks = _never_cleared(case, flow)
+    looked = {look.backward for look in case.leaf_gradients()}
     own = {storage for at, places in flow.written.items() if _is_own(flow, at) for storage in places}
     found: dict[Site, SentSum] = {}
     for gradient in sorted(added_to(flow)) if looks else ():
-        leaf, sent = _leaf_of(flow, gradient, looks), _sent_at(flow, gradient)
+        leaf, sent = _leaf_of(flow, gradient, looks, looked), _sent_at(flow, gradient)
         if leaf is None or sent is None or gradient not in flow.tensors or flow.tensors[gradient].storage in own:
             continue  # or the program clears it, or lets it fade
         calls = {call.number: call.site for call in case.backwards()}
@@ -86,9 +88,12 @@ def _filled(flow: RecordedDataflow) -> set[int]:
     return {storage for storage, count in times.items() if count > 1}
 
 
-def _leaf_of(flow: RecordedDataflow, gradient: int, looks: dict[int, list[int]]) -> int | None:
-    """The leaf whose gradient that is: of its type, in all backward calls that made it or added to it."""
-    calls = {flow.operations[at].backward for at in flow.makers[gradient]}
+def _leaf_of(flow: RecordedDataflow, gradient: int, looks: dict[int, list[int]], looked: set[int]) -> int | None:
+    """The leaf whose gradient that is: of its type, in all backward calls that made it or added to it, as far as those
+    were looked at: in a long run, operators are seen of others too."""
+    calls = {flow.operations[at].backward for at in flow.makers[gradient]} & looked
+    if len(calls) < _SUMMED:
+        return None
     known = flow.tensors.get(gradient)
     for leaf, backwards in looks.items():
         if known is not None and flow.tensors[leaf].type == known.type and calls <= set(backwards):
