@@ -24,6 +24,7 @@ SCRIPTS = {
     "divided_programs.py": 2,
     "added_programs.py": 2,
     "addend_programs.py": 2,
+    "between_programs.py": 2,
     "group_programs.py": 2,
     "joined_programs.py": 2,
     "decision_programs.py": 2,

@@ -19,6 +19,7 @@ from gradscope.ranks.gradients.alike_addends import alike_addend
 from gradscope.ranks.gradients.bias_summed import bias_summed
 from gradscope.ranks.gradients.doubled import doubled
 from gradscope.ranks.gradients.summed_after import summed_after
+from gradscope.ranks.gradients.summed_between import summed_between
 from gradscope.ranks.gradients.summed_totals import summed_total
 from gradscope.ranks.gradients.summed_twice import summed_twice
 from gradscope.store.reader import Recording, load
@@ -44,13 +45,13 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         buffer, or another tensor that lives from step to step, that all ranks have alike, and that is summed over them
         again whenever they meet; one tensor, or the gradient of one parameter, by two names that is summed by each; a
         bias that each rank adds to its part of a product before the parts are summed, or anything else that all of them
-        have alike; a gradient that DistributedDataParallel has averaged, and that the program sums by itself.
+        have alike; a gradient that DistributedDataParallel has averaged, and that the program sums by itself; gradients
+        that are summed after each of several backward calls which add to them.
     Why:
         Where all ranks compute the same from a result that was put together, each has the whole gradient of it. To sum
-        it once more makes it as many times as large as there are ranks, again in each layer: the lower ones step too
-        far, and no loss and no shape shows it. A bias that was learnt on one device is as many times as large where
-        each rank adds it. A total that is put back after it was summed holds what all ranks saw, and the next sum
-        counts that once for each rank, until it overflows.
+        it once more makes it as many times as large as there are ranks, again in each layer, and no loss and no shape
+        shows it. A total that is put back after it was summed holds what all ranks saw, and the next sum counts that
+        once for each rank, until it overflows.
     Wrong:
         dist.all_reduce(gradient)  # in the backward of what sums in its forward
         return gradient
@@ -58,9 +59,9 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         return gradient
     Do instead:
         Let the gradient through where the forward sums, and sum it where the forward lets its input through. Sum what a
-        rank has seen since the ranks last met, or divide what is put back by their number. Add a bias after the sum.
-        Give each name a tensor of its own: detach() and to() may give the same memory again, clone() does not. Go once
-        through the parameters of the whole model, which names those that its parts share but once.
+        rank has seen since the ranks last met, or divide what is put back by their number; gradients, after the last
+        backward call of a step. Add a bias after the sum.
+        Give each name a tensor of its own by clone(). Go once through the parameters of the whole model.
     How it is found:
         The largest magnitude of the gradients that nodes of custom Functions received and passed on, in the backward
         calls 0, 1, 2, 4, 8, ...: the same on all ranks, whose parameters are not the same, before a sum that made it
@@ -80,9 +81,11 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         is added to what was computed from leaves with other norms at each look, by one line on all ranks, and the sum
         is read as it is. Of gradients that were averaged, as a hint: each was summed in the wrapper's own group after
         two backward calls or more of a mean loss, in which the wrapper had reduced, by a program whose SGD steps by
-        them, that scales nothing on the way, nor by the number of ranks but by operators.
+        them, that scales nothing on the way, nor by the number of ranks but by operators. Of gradients of several
+        backward calls: one was summed, or a copy that was put back, a backward call added to that memory, and it is
+        summed again before a weight is written, and was scaled, cleared or filled nowhere between.
     """
-    at_once = _twice(ranks) or _added(ranks) or _again(ranks) or _after(ranks) or _kept_on(ranks)
+    at_once = _twice(ranks) or _added(ranks) or _again(ranks) or _after(ranks) or _kept_on(ranks) or _between(ranks)
     if at_once is not None:
         yield at_once
         return
@@ -186,6 +189,19 @@ def _kept_on(ranks: Ranks) -> Blame | None:
         "what all of them have in it already: its past becomes as many times as large as there are ranks",
         total.summed,
         (Related("cause_at", total.added, "where a rank adds to what was summed"),),
+        certain=False,
+    )
+
+
+def _between(ranks: Ranks) -> Blame | None:
+    between = summed_between(ranks)
+    if between is None:
+        return None
+    return Blame(
+        "gradients are summed over the ranks between the backward calls of a step: the later ones add to what was "
+        "summed, and what came first counts once more for each rank at each sum",
+        between.site,
+        (Related("cause_at", between.summed, "where they are summed"),) if between.summed != between.site else (),
         certain=False,
     )
 
