@@ -97,6 +97,16 @@ def sum_of_the_lengths_of_slices(rank):
     of_slices(rank, bound)
 
 
+def mean_of_the_lengths_of_halves(rank):
+    def bounded(part, whole):
+        length = part.square().sum().sqrt()
+        dist.all_reduce(length)
+        length /= 2  # expect: GS784
+        return part * torch.clamp(BOUND / length, max=1.0)
+
+    of_one_vector(rank, bounded)
+
+
 def greatest_of_the_lengths_of_slices(rank):
     def bound(gradients):
         length = sum(gradient.square().sum() for gradient in gradients).sqrt()

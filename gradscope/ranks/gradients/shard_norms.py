@@ -13,7 +13,7 @@ from gradscope.model.site import Site
 from gradscope.ranks.gradients.clipped_cuts import GATHERS
 from gradscope.ranks.gradients.norm_values import NORMS, NormValue, computed, measured
 from gradscope.ranks.gradients.part_norms import REPLACES
-from gradscope.ranks.source.squares import takes_a_root_of_squares
+from gradscope.ranks.source.squares import divides_itself, takes_a_root_of_squares
 from gradscope.ranks.source.ways import is_collective
 from gradscope.store.collective_reader import read_groups_of_runs, read_process_groups
 from gradscope.store.file import damage_is_one_sentence
@@ -50,11 +50,13 @@ class Scaled:
 
 @dataclass(frozen=True, slots=True)
 class _Number:
-    """What is known of a number; `root`: where it became a norm; `loose`: it follows from one, and is none itself."""
+    """What is known of a number; `root`: where it became a norm; `loose`: it follows from one, and is none itself;
+    `mean`: where ranks have divided what they had put together."""
 
     value: NormValue
     root: Site | None = None
     loose: bool = False
+    mean: Site | None = None
 
 
 @dataclass(slots=True)
@@ -170,7 +172,8 @@ def _scaled(walk: _Walk, recording: Recording, one: FlowOperation) -> Scaled | N
         return None
     by = [walk.numbers.get(walk.memory(each.tensor)) for each in one.reads if not walk.is_large(each.tensor)]
     for number in (each for each in by if each is not None):
-        value, line = number.value, number.value.merged or number.root
+        mean = number.mean if number.mean is not None and divides_itself(recording, number.mean) else None
+        value, line = number.value, mean or number.value.merged or number.root
         is_known = value.merged is not None or (value.is_root and not value.gathered)
         squares = value.merged is None or all(takes_a_root_of_squares(recording, site) for site in value.sites)
         if is_known and squares and line is not None and walk.is_of_all(value.of):
@@ -242,11 +245,14 @@ def _number(walk: _Walk, name: str, given: list[int], made: int, one: FlowOperat
     if not known:
         _keep(walk, made, None)
         return
+    if name == "div" and len(known) == len(memories) == 1 and known[0].value.merged is not None and not known[0].loose:
+        _keep(walk, made, replace(known[0], mean=one.site))  # what is divided by a number may be made a mean of
+        return
     plain = [each.value for each in known if not each.loose]
     value = computed(name, plain, len(plain) == len(memories), one.site) if len(plain) == len(known) else None
     if value is not None:
         became = value.is_root and (name in _ROOTS or not all(each.is_root for each in plain))
-        _keep(walk, made, _Number(value, one.site if became else _root(known)))
+        _keep(walk, made, _Number(value, one.site if became else _root(known), mean=_mean(known)))
         return
     _keep(walk, made, _loose(walk, name, known, made))
 
@@ -260,7 +266,12 @@ def _loose(walk: _Walk, name: str, known: list[_Number], made: int) -> _Number |
     of = frozenset[int]().union(*(each.of for each in values))
     merged = next((each.merged for each in values if each.merged is not None), None)
     sites = frozenset[Site]().union(*(each.sites for each in values))
-    return _Number(NormValue(of, is_root=True, sites=sites, merged=merged), _root(known), loose=True)
+    value = NormValue(of, is_root=True, sites=sites, merged=merged)
+    return _Number(value, _root(known), loose=True, mean=_mean(known))
+
+
+def _mean(known: Iterable[_Number]) -> Site | None:
+    return next((each.mean for each in known if each.mean is not None), None)
 
 
 def _root(known: Iterable[_Number]) -> Site | None:

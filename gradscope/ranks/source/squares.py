@@ -22,6 +22,17 @@ def takes_a_root_of_squares(recording: Recording, site: Site) -> bool:
     return bool(calls) and all(_is_square(order) for call in calls for order in _orders(call))
 
 
+def divides_itself(recording: Recording, site: Site) -> bool:
+    """Whether a line puts in the place of a variable what is that divided: a mean of what it was a sum of."""
+    for node in nodes_of(tree_of(recording, site)):
+        if isinstance(node, ast.AugAssign) and node.lineno == site.line and isinstance(node.op, ast.Div):
+            return True
+        if isinstance(node, ast.Assign) and node.lineno == site.line and isinstance(node.value, ast.BinOp):
+            of, into = node.value.left, node.targets[0]
+            return isinstance(node.value.op, ast.Div) and ast.unparse(of) == ast.unparse(into)
+    return False
+
+
 def _orders(call: ast.Call) -> list[ast.expr]:
     """What a call is given beside the tensor, as far as it may be an order."""
     of = call.func.value if isinstance(call.func, ast.Attribute) else None
