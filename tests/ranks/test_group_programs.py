@@ -31,6 +31,7 @@ SCRIPTS = {
     "handed_programs.py": 2,
     "choice_programs.py": 2,
     "alone_programs.py": 2,
+    "alone_norm_programs.py": 2,
     "apart_programs.py": 2,
     "tied_programs.py": 2,
     "spike_programs.py": 2,

@@ -19,6 +19,7 @@ from gradscope.ranks.gradients.clipped_owned import clipped_owned
 from gradscope.ranks.gradients.clipped_shards import clipped_shards
 from gradscope.ranks.gradients.clipped_whole import clipped_whole
 from gradscope.ranks.gradients.merged_norms import merged_norms
+from gradscope.ranks.gradients.met_alone import met_alone
 from gradscope.ranks.gradients.shard_norms import Scaled, scaled_shards
 from gradscope.ranks.source.deciding import origin
 from gradscope.ranks.source.given import frames_of
@@ -34,7 +35,7 @@ _SCATTERS = ("c10d._reduce_scatter_base_", "c10d.reduce_scatter_", "_c10d_functi
 def clipped_apart(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         Gradients of each rank's parts of parameters, or of the parameters that a rank owns, that are clipped by the
-        norm of these alone; or of what ranks own, by the greatest or the sum of the ranks' norms.
+        norm of these alone, or by the greatest, the sum or the mean of the ranks' norms.
     Why:
         clip_grad_norm_() knows the norm of all parts only of parameters that are DTensors. Of the local tensors inside
         it computes another norm on each rank, so that each scales its part of one gradient by another number: what the
@@ -61,10 +62,13 @@ def clipped_apart(ranks: Ranks) -> Iterator[Blame]:
         what has the size of one is put together after that. And one of this rank's part of each sum that the program
         cuts a part of, the others' parts left alone: by itself, or when ranks have summed or gathered norms and made of
         them what is no root of the sum of their squares; a factor that follows from it scales what is made of these
-        parts, and what comes of them, as large as one, is put together before the next backward call.
+        parts, and what comes of them, as large as one, is put together before the next backward call. A hint: ranks
+        with weights of their own, which receive from each other what they compute, and one of which sums a norm of its
+        gradients over a group of itself alone, and scales gradients by what follows from that.
     """
     yield from _owned(ranks)
     yield from merged_norms(ranks)
+    yield from _alone(ranks)
     scatters = any(map(_scatters, ranks.collectives))
     if not scatters and not any(map(_gathers, ranks.collectives)):
         return
@@ -102,6 +106,21 @@ def _scaled(found: Scaled) -> Blame:
     )
     where = Related("cause_at", found.scales, "where it scales its parts")
     return Blame(merged if found.is_merged else alone, found.norm, (where,), certain=False)
+
+
+def _alone(ranks: Ranks) -> Iterator[Blame]:
+    """What a stage scales by a norm that it asks a group for in which it is alone: a hint, since stages may be clipped
+    apart on purpose."""
+    found = met_alone(ranks)
+    if found is not None:
+        yield Blame(
+            "this sums a norm over a group that has this rank alone, and gradients are scaled by what follows: where "
+            "the norm of the whole model is meant, what other ranks have is missing in it",
+            found[0],
+            (Related("cause_at", found[1], "where it scales gradients"),),
+            certain=False,
+            meant=True,
+        )
 
 
 def _owned(ranks: Ranks) -> Iterator[Blame]:
