@@ -1,5 +1,5 @@
-"""Gradients of one stage of a pipeline, scaled by a norm that it sums over a group in which it is alone: what comes back
-is its own."""
+"""Gradients of a pipeline's stage, scaled by a norm that it sums over a group in which it is alone: what comes back is
+its own."""
 
 from __future__ import annotations
 
