@@ -88,6 +88,7 @@ SCRIPTS = {
     "wrapper_programs.py": 2,
     "padded_programs.py": 2,
     "hooked_programs.py": 2,
+    "phase_programs.py": 2,
     "four_rank_programs.py": 4,
 }
 HERE = Path(__file__).parent

@@ -44,9 +44,9 @@ def same_data(ranks: Ranks) -> Iterator[Blame]:
         of the program's own. Of ranks that average gradients, through the wrapper or by hand, and whose losses were not
         equal at any backward before one, and are at each of at least eight from there on, in which they step and
         average: the only line that restores a random state; else the last before the first of these draws its data that
-        seeds torch's random numbers by no number of the rank, or restores them; else the one that draws. As a
-        hint, where torch draws nothing; silent where nothing restores either, and where ranks exchange something before
-        they have these losses.
+        seeds torch's random numbers by no number of the rank, or restores them, unless it was over before that; else
+        the one that makes the loader or the stream, or that draws. As a hint, where torch draws nothing; silent where
+        nothing restores either, and where ranks exchange something before they have these losses.
     """
     yield from _from_the_start(ranks)
     for later in same_later(ranks):

@@ -8,12 +8,20 @@ from pathlib import Path
 
 from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Site, Stack
-from gradscope.model.training import SCALED_STEP, STEP
+from gradscope.model.training import FORWARD, SCALED_STEP, STEP
 from gradscope.ranks.core.copies import Replicas, replicas_of
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.source.attributes import calls_of
 from gradscope.ranks.source.deciding import DRAWS
-from gradscope.ranks.source.seeds import drawing_calls, last_before, named_for_rank, only_restoring, seeds_of_torch
+from gradscope.ranks.source.given import loaded_at
+from gradscope.ranks.source.seeds import (
+    drawing_calls,
+    is_over_before,
+    last_before,
+    named_for_rank,
+    only_restoring,
+    seeds_of_torch,
+)
 from gradscope.ranks.source.ways import is_collective, meets_before_the_loss, ways_of
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording, load
@@ -24,6 +32,7 @@ _TRAINS = 2  # steps, and averages of gradients, at least, among these
 _DRAWN = DRAWS | {"rand_like", "randn_like", "randint_like", "exponential_", "poisson"}  # operators
 _LOADERS = ("DataLoader", "RandomSampler", "SubsetRandomSampler", "WeightedRandomSampler")
 _BY = "generator"  # the argument that says by what something is drawn
+_NUMBERS_WORKERS = "torch/utils/data/dataloader.py"  # draws a number for workers in each epoch, whatever it loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +81,39 @@ def _line(ranks: Ranks, replicas: Replicas, backward: int) -> tuple[Site, bool] 
     with load(path) as recording, damage_is_one_sentence(path):
         if not _trains_since(recording, backward) or meets_before_the_loss(recording, backward):
             return None
-        drawn = next((one for one in ways_of(recording).get(backward, ()) if _draws(one)), None)
+        drawn = _drawn(recording, backward)
         only = only_restoring(recording)
         if only is not None:
             return only.site(recording), drawn is None
-        site = None if drawn is None else _seeded(recording, drawn.stack) or drawn.site
+        if drawn is None:
+            return None
+        site = _seeded(recording, drawn.stack, backward) or _loaded(recording, backward) or drawn.site
         return None if site is None else (site, False)
 
 
-def _seeded(recording: Recording, stack: Stack) -> Site | None:
+def _drawn(recording: Recording, backward: int) -> Operation | None:
+    """What draws data on the way to a backward first: the number that a loader has for its workers only where nothing
+    else does."""
+    drawn = [one for one in ways_of(recording).get(backward, ()) if _draws(one)]
+    of_data = (one for one in drawn if not one.stack[0].file.endswith(_NUMBERS_WORKERS))
+    return next(of_data, drawn[0] if drawn else None)
+
+
+def _loaded(recording: Recording, backward: int) -> Site | None:
+    """The line that makes the loader or the stream of which a model is given something before a backward."""
+    calls = (call for one in recording.intervals() if one.backward == backward for call in one.calls)
+    stack = next((call.stack for call in calls if call.kind is FORWARD and call.total), ())
+    return loaded_at(recording, stack)
+
+
+def _seeded(recording: Recording, stack: Stack, backward: int) -> Site | None:
     """The line that seeds torch's random numbers or restores them before they draw under a stack; None where that goes
-    by the rank, or where they may not be what draws."""
+    by the rank, where it was there when each rank had data of its own, or where they may not be what draws."""
     last = last_before(list(seeds_of_torch(recording, restoring=True)), stack)
     if last is None or not _by_torch(recording, stack):
+        return None
+    apart = max((one for one in recording.backwards() if one.number < backward), key=lambda one: one.number)
+    if is_over_before(recording, last, apart.stack):
         return None
     is_own = not last.restores and named_for_rank(recording, last) is not None
     return None if is_own else last.site(recording)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from gradscope.model.site import Site, Stack, user_frames
@@ -64,7 +64,18 @@ def origin_of(recording: Recording, stack: Stack, seeds: bool = True) -> Site | 
         return next((one.site for one in frames_of(recording, stack)), None)
     frame, line = made.frames[0], made.line
     seeded = _seeded(frame, line) if seeds and _last_name(made.value) in _DRAWS else None
-    return at_line(recording, frame.site, seeded or _streamed(recording, frame, line, made.value) or line)
+    if seeded is not None:
+        return at_line(recording, frame.site, seeded)
+    return _streamed(recording, made) or at_line(recording, frame.site, line)
+
+
+def loaded_at(recording: Recording, stack: Stack) -> Site | None:
+    """The line that makes the loader, or its stream, of which a model is given something under a stack; None where it
+    is given what something else makes."""
+    made = made_by(recording, stack)
+    if made is None or _last_name(made.value) not in {_LOADER, *_streams(recording), *_yielding(recording)}:
+        return None
+    return _streamed(recording, made) or at_line(recording, made.frames[0].site, made.line)
 
 
 def made_by(recording: Recording, stack: Stack) -> Made | None:
@@ -170,14 +181,18 @@ def _counts(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) or _last_name(value) in _COUNTS
 
 
-def _streamed(recording: Recording, frame: Frame, line: int, made: ast.expr) -> int | None:
-    """The line that makes the stream of a loader, of a class of the program's own."""
-    if not isinstance(made, ast.Call) or _last_name(made) != _LOADER:
+def _streamed(recording: Recording, made: Made) -> Site | None:
+    """The line that makes the stream of a loader, of a class of the program's own, be it given by a caller."""
+    if _last_name(made.value) != _LOADER or not isinstance(made.value, ast.Call):
         return None
-    by_name = (one.value for one in made.keywords if one.arg == "dataset")
-    given = next(by_name, made.args[0] if made.args else None)
-    bound = bound_in(frame, given.id, line) if isinstance(given, ast.Name) else None
-    return None if bound is None or _last_name(bound[1]) not in _streams(recording) else bound[0]
+    by_name = (one.value for one in made.value.keywords if one.arg == "dataset")
+    given = next(by_name, made.value.args[0] if made.value.args else None)
+    if not isinstance(given, ast.Name):
+        return None
+    caller = replace(made.frames[0], site=replace(made.frames[0].site, line=made.line))
+    frames = [caller, *made.frames[1:]]
+    at, line, value = _followed(frames, given, _nothing_inside)
+    return at_line(recording, frames[at].site, line) if _last_name(value) in _streams(recording) else None
 
 
 def _streams(recording: Recording) -> set[str]:
@@ -185,6 +200,23 @@ def _streams(recording: Recording) -> set[str]:
     trees = (tree_of(recording, Site(file, 1, "")) for file in recording.sources())
     classes = (node for tree in trees for node in nodes_of(tree) if isinstance(node, ast.ClassDef))
     return {one.name for one in classes if any(ast.unparse(base).endswith(_STREAM) for base in one.bases)}
+
+
+def _yielding(recording: Recording) -> set[str]:
+    """The names of the program's functions that yield, and of its classes that are gone through so."""
+    trees = (tree_of(recording, Site(file, 1, "")) for file in recording.sources())
+    nodes = (node for tree in trees for node in nodes_of(tree))
+    named = [one for one in nodes if isinstance(one, (ast.FunctionDef, ast.ClassDef))]
+    functions = {one.name for one in named if isinstance(one, ast.FunctionDef) and any(map(_yields, _of(one)))}
+    return functions | {one.name for one in named if isinstance(one, ast.ClassDef) and _is_gone_through(one)}
+
+
+def _yields(node: ast.AST) -> bool:
+    return isinstance(node, (ast.Yield, ast.YieldFrom))
+
+
+def _is_gone_through(own: ast.ClassDef) -> bool:
+    return any(isinstance(one, ast.FunctionDef) and one.name == "__iter__" for one in own.body)
 
 
 def unconverted(value: ast.expr) -> ast.expr:

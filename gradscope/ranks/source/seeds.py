@@ -12,7 +12,7 @@ from gradscope.ranks.source.attributes import calls_of
 from gradscope.ranks.source.callers import ways_to
 from gradscope.ranks.source.deciding import DRAWS, asks_for_rank, origin
 from gradscope.ranks.source.given import SEEDS, Frame, frames_of
-from gradscope.ranks.source.syntax import at_line
+from gradscope.ranks.source.syntax import Loop, at_line, statements
 from gradscope.store.reader import Recording
 
 RESTORES = frozenset(("set_rng_state", "set_state"))
@@ -68,6 +68,21 @@ def last_before(seeds: list[Seed], stack: Stack) -> Seed | None:
     run = tuple(site for site in reversed(stack) if site.origin is Origin.USER)
     before = [(whole, seed) for seed in seeds if (whole := _before(seed.way, run))]
     return max(before, key=lambda each: [one.line for one in each[0]])[1] if before else None
+
+
+def is_over_before(recording: Recording, seed: Seed, stack: Stack) -> bool:
+    """Whether the source comes to a seed before it runs something under a stack, and in no loop around both again."""
+    if last_before([seed], stack) is None:
+        return False
+    run = [site for site in reversed(stack) if site.origin is Origin.USER]
+    start = next((at for at, one in enumerate(run) if one.is_in_function_of(seed.way[0])), len(run))
+    pairs = (pair for pair in zip(seed.way, run[start:], strict=False) if pair[0].is_in_function_of(pair[1]))
+    return not any(_in_one_loop(recording, *pair) for pair in pairs)
+
+
+def _in_one_loop(recording: Recording, one: Site, other: Site) -> bool:
+    loops = (node for node in statements(recording, one) if isinstance(node, Loop))
+    return any(all(loop.lineno <= each.line <= (loop.end_lineno or 0) for each in (one, other)) for loop in loops)
 
 
 def named_for_rank(recording: Recording, seed: Seed) -> Site | None:
