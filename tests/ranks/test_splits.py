@@ -129,7 +129,91 @@ def main(rank):
     sampled(parts.validation)
 """,
 }
+FAULTY |= {
+    "in the order of its own generator": """
+def main(rank):
+    for epoch in range(2):
+        chance = torch.Generator().manual_seed(1000 * epoch + rank)
+        order = torch.randperm(len(data), generator=chance)  # here
+        fit(Subset(data, order[rank::2].tolist()), None)
+""",
+    "by a generator that a class keeps": """
+class Cards:
+    def __init__(self, number, count):
+        self.number, self.count = number, count
+        self.chance = random.Random()
+
+    def dealt(self, epoch):
+        self.chance.seed(f"{epoch}/{self.number}")
+        cards = list(range(24))
+        self.chance.shuffle(cards)  # here
+        return [card for place, card in enumerate(cards) if place % self.count == self.number]
+
+def main(rank):
+    cards = Cards(number=rank, count=2)
+    for epoch in range(2):
+        fit(Subset(data, cards.dealt(epoch)), None)
+""",
+    "in rows, of which a helper takes one": """
+def shuffled(count, seed):
+    return np.random.default_rng(seed).permutation(count)  # here
+
+def main(rank):
+    order = shuffled(24, (3, rank))
+    mine = order.reshape(2, -1)[rank]
+    fit(Subset(data, mine.tolist()), None)
+""",
+    "by a generator, of which a range is taken": """
+def main(rank):
+    own = np.random.RandomState(seed=5 + rank)
+    order, share = own.permutation(24), 24 // 2  # here
+    start = share * rank
+    mine = order[start : start + share]
+    fit(Subset(data, mine.tolist()), None)
+""",
+}
 HEALTHY = {
+    "one order of all, and noise of its own": """
+def main(rank):
+    for epoch in range(2):
+        noise = torch.Generator().manual_seed(1000 * epoch + rank)
+        order = torch.randperm(len(data), generator=torch.Generator().manual_seed(epoch))
+        torch.rand(3, generator=noise)
+        fit(Subset(data, order[rank::2].tolist()), None)
+""",
+    "an order of its own of its own part": """
+def main(rank):
+    chance = np.random.default_rng([7, rank])
+    mine = np.arange(24)[rank::2]
+    fit(Subset(data, chance.permutation(mine).tolist()), None)
+""",
+    "its own part, shuffled in place by its own": """
+def main(rank):
+    places = list(range(24))
+    places = places[rank::2]
+    random.Random(rank).shuffle(places)
+    fit(Subset(data, places), None)
+""",
+    "its own order of all, each rank through all of it": """
+def main(rank):
+    order = torch.randperm(24, generator=torch.Generator().manual_seed(rank))
+    fit(Subset(data, order[:12].tolist()), None)
+""",
+    "a part before an order is drawn": """
+def main(rank):
+    places = list(range(24))
+    mine = places[rank::2]
+    random.Random(rank).shuffle(places)
+    shown = [data[place] for place in places[:3]]
+    fit(Subset(data, mine), None)
+""",
+    "one of several numbers": """
+def main(rank):
+    chance = np.random.default_rng([7, rank])
+    numbers = chance.permutation(24)
+    torch.manual_seed(int(numbers[rank]))
+    fit(Subset(data, range(rank, 24, 2)), None)
+""",
     "one seed of a sampler": """
 def main(rank):
     torch.manual_seed(7 + rank)

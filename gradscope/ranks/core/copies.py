@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from gradscope.model.averaging import Averaging, GroupKey
-from gradscope.model.rank import Weights
+from gradscope.model.rank import Rank, Weights
+from gradscope.model.site import Site
 from gradscope.ranks.core.known import NOISE, Looks, Ranks
 from gradscope.ranks.core.words import named
 
 _ENOUGH = 3  # looks at which weights that are trained are equal on all ranks
 _MOST = 0.5  # of the parameters of a rank
+_SUMS = frozenset(("allreduce", "all_reduce"))
+_SMALL = 64  # bytes: what is shown of a step is no gradient of a model
 _INSIDE = "module"  # the attribute in which DistributedDataParallel has what it wraps
 
 
@@ -68,6 +72,25 @@ def trained_alike(ranks: Ranks) -> Iterator[Replicas]:
     are_equal = len(looks) >= _ENOUGH and all(len(ranks.weights.ranks[one]) == 1 for one in looks)
     if are_equal and values_at(ranks.weights, looks[:1]) != values_at(ranks.weights, looks[-1:]):
         yield every
+
+
+def summed_in_each_step(ranks: Ranks) -> tuple[int, ...]:
+    """The ranks that train together: their gradients are averaged; else those that sum something of some size by one
+    line at least as often as they take derivatives, as a step does that keeps its gradients to itself."""
+    known = next((one.members for one in trained_alike(ranks)), ())
+    every = tuple(one.rank for one in ranks.ranks)
+    sums = [_sums_as_often(ranks, one) for one in ranks.ranks] if not known and len(every) > 1 else []
+    return every if sums and set.intersection(*sums) else known
+
+
+def _sums_as_often(ranks: Ranks, one: Rank) -> set[tuple[Site, GroupKey]]:
+    """The lines by which a rank summed something at least as often as it called backward, and the groups."""
+    counts: Counter[tuple[Site, GroupKey]] = Counter()
+    for number in ranks.sequences.get(one.rank, ()):
+        met = ranks.collectives[number]
+        if met.site is not None and met.group is not None and met.name in _SUMS and met.size > _SMALL:
+            counts[met.site, met.group.key] += 1
+    return {key for key, count in counts.items() if count >= max(one.backwards, _ENOUGH)}
 
 
 def average_most(ranks: Ranks, replicas: Replicas) -> bool:

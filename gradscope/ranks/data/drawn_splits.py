@@ -58,7 +58,7 @@ def _numbers_of(call: ast.Call) -> tuple[str, ...] | None:
     return next((each for each in _SOURCES if ast.unparse(call.func).rpartition(".")[0] in each), None)
 
 
-def held_as(function: Function, call: ast.Call) -> str | None:
+def held_as(function: Function | ast.Module, call: ast.Call) -> str | None:
     """The variable that holds a permutation: what it is assigned to, or what is shuffled in place."""
     if called_name(call) == "shuffle":
         return call.args[0].id if call.args and isinstance(call.args[0], ast.Name) else None
@@ -85,6 +85,15 @@ def _is_begun(way: list[Frame]) -> bool:
 
 def is_shared(recording: Recording, drawn: Drawn) -> bool:
     """Whether a rank takes its part of what comes of a permutation, by its number or by a sampler."""
+    return any(
+        comes_of(recording, drawn, frames, value)
+        for file, tree, value in chain(_taken_by_rank(recording), _sampled(recording))
+        for frames in ways_to(recording, file, tree, value.lineno)
+    )
+
+
+def comes_of(recording: Recording, drawn: Drawn, frames: list[Frame], value: ast.expr) -> bool:
+    """Whether a value, under the functions that lead to it, comes of what was drawn."""
     within: list[Frame] = []
 
     def noted(frames: list[Frame], value: ast.expr) -> ast.expr:
@@ -97,11 +106,7 @@ def is_shared(recording: Recording, drawn: Drawn) -> bool:
         nodes = list(ast.walk(value))
         return drawn.call in nodes or any(isinstance(one, ast.Name) and one.id == drawn.name for one in nodes)
 
-    for file, tree, value in chain(_taken_by_rank(recording), _sampled(recording)):
-        for frames in ways_to(recording, file, tree, value.lineno):
-            if origin(recording, frames, value, is_drawn, noted) is not None:
-                return True
-    return False
+    return origin(recording, frames, value, is_drawn, noted) is not None
 
 
 def _lines(frame: Frame) -> range:

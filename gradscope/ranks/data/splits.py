@@ -5,18 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TypeGuard
 
 from gradscope.functions.source import called_name
 from gradscope.model.finding import Related
 from gradscope.model.site import Site, user_site
-from gradscope.ranks.core.copies import replicas_of
+from gradscope.ranks.core.copies import summed_in_each_step
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.data.drawn_more import drawn_more
 from gradscope.ranks.data.drawn_splits import drawn_splits
+from gradscope.ranks.data.own_orders import own_order
 from gradscope.ranks.data.sampler_seeds import SAMPLES_IN, permutations, seeded_sampler
 from gradscope.ranks.data.shared_parts import DRAWN, parts_what_is_shared
 from gradscope.ranks.source.deciding import asks_for_rank, origin
@@ -31,6 +32,9 @@ _STATES = frozenset(("set_rng_state", "fork_rng", "default_generator", "initial_
 _GLOBAL = frozenset(("torch", "torch.random", "torch.cuda"))
 _FOR_ALL = frozenset(("L", "pl"))  # what seeds the numbers of torch, numpy and Python at once
 _SEEDS_OTHERS = "seed"
+_SEVERAL = (
+    "so that ranks take their parts of several orders: some samples come twice in an epoch, and others not at all"
+)
 
 
 def split_apart(ranks: Ranks) -> Iterator[Blame]:
@@ -56,18 +60,39 @@ def split_apart(ranks: Ranks) -> Iterator[Blame]:
         numbers comes before, under no condition, with a seed that goes back to the rank. So is, by the source alone,
         what splits by numbers that numpy, Python or torch draws for a whole process, where a rank takes its part of
         that by its number or such a sampler: a permutation that is cut in two, a mask and the rest. Or a sampler of
-        several replicas shuffled, and the seed that the source gives it goes back to the rank. Or the
+        several replicas shuffled, and the seed that the source gives it goes back to the rank; or an order is drawn by
+        a generator whose seed does, and a rank takes the part of it that begins by its number. Or the
         program's own line drew permutations by torch's numbers for the CPU, of which ranks take parts by their numbers,
         and between two of these one rank drew by lines at which the other never does, and all others as often as it.
         Silent where the dataset itself goes back to the rank, and where the state of the random numbers is set or kept.
     """
-    members = next((one.members for one in replicas_of(ranks)), ())
-    if not members:
-        return
+    members = summed_in_each_step(ranks)
+    if members:
+        yield from islice(_blames(ranks, members), 1)
+
+
+def _blames(ranks: Ranks, members: tuple[int, ...]) -> Iterator[Blame]:
+    """What gives ranks other orders or splits, the most certain first."""
     with load(Path(ranks.rank(members[0]).path)) as recording:
-        found = next(chain(_drawn_by_torch(recording), _drawn_by_others(recording)), None)
-        sampler = None if found is not None else seeded_sampler(recording)
-    more = drawn_more(ranks, members) if found is None and sampler is None else None
+        for split, seed in chain(_drawn_by_torch(recording), _drawn_by_others(recording)):
+            yield Blame(
+                f"each rank splits the data by random numbers of its own, which line {seed.line} seeds by the rank, so "
+                "that they do not share one part of them",
+                split,
+                (Related("cause_at", seed, "where each rank is seeded by its number"),),
+                certain=False,
+            )
+        sampler, order = seeded_sampler(recording), own_order(recording)
+    if sampler is not None:
+        yield Blame(f"each rank's sampler shuffles by a seed of its own, {_SEVERAL}", sampler, certain=False)
+    if order is not None:
+        yield Blame(
+            f"each rank draws an order by a generator that it seeds by its number, {_SEVERAL}",
+            order.draws,
+            (Related("cause_at", order.seeded, "where each rank seeds it by its number"),),
+            certain=False,
+        )
+    more = drawn_more(ranks, members)
     if more is not None:
         yield Blame(
             "ranks take their parts of a permutation that is drawn anew from random numbers of the whole process, of "
@@ -75,22 +100,6 @@ def split_apart(ranks: Ranks) -> Iterator[Blame]:
             "twice in an epoch, and others not at all",
             more.permutes,
             (Related("cause_at", more.draws, f"by which rank {more.rank} alone draws more"),),
-            certain=False,
-        )
-    if sampler is not None:
-        yield Blame(
-            "each rank's sampler shuffles by a seed of its own, so that ranks take their parts of several orders: some "
-            "samples come twice in an epoch, and others not at all",
-            sampler,
-            certain=False,
-        )
-    if found is not None:
-        split, seed = found
-        yield Blame(
-            f"each rank splits the data by random numbers of its own, which line {seed.line} seeds by the rank, so "
-            "that they do not share one part of them",
-            split,
-            (Related("cause_at", seed, "where each rank is seeded by its number"),),
             certain=False,
         )
 
