@@ -89,6 +89,7 @@ SCRIPTS = {
     "padded_programs.py": 2,
     "hooked_programs.py": 2,
     "phase_programs.py": 2,
+    "packed_programs.py": 2,
     "four_rank_programs.py": 4,
 }
 HERE = Path(__file__).parent

@@ -71,11 +71,11 @@ def _left_a_loop(here: Recording, there: Recording, one: Rank, others: list[Rank
         if asks is not None:
             return _ALONE, asks
         early = left_for_good(there, _last_stack(here), waits_under(there))
-        if early is None:
-            return None
-        if early.decides != early.loop:
+        if early is not None and early.decides != early.loop:
             return f"having left the loop of line {early.loop.line} early", early.decides
-        loop = early.loop
+        loop = _loop_of_callers(here, there) if early is None else early.loop
+    if loop is None:
+        return None
     words = f"when it left the loop of line {loop.line}"
     fewer = yielded_less(here, there, loop)
     if fewer is not None:
@@ -109,6 +109,18 @@ def _left_loop(here: Recording, last: Site | None, others: list[Rank]) -> Site |
             line = max(_loops(here, last, *lines), default=None)
             return None if line is None else at_line(here, last, line)
     return None
+
+
+def _loop_of_callers(here: Recording, there: Recording) -> Site | None:
+    """The innermost loop around the calls by which a rank came to its last line, and another to where it waits."""
+    ours, theirs = (user_frames(stack)[::-1] for stack in (_last_stack(here), waits_under(there)))
+    found: Site | None = None
+    for one, other in zip(ours, theirs, strict=False):
+        if not one.is_in_function_of(other):
+            break
+        line = max(_loops(here, one, one.line, other.line), default=None)
+        found = found if line is None else at_line(here, one, line)
+    return found
 
 
 def _loops(recording: Recording, site: Site, *lines: int) -> Iterator[int]:

@@ -56,7 +56,7 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
         what the loop goes through, in the sampler or dataset of a loader too, there the bound that ends it early,
         whatever holds it, or that draws what this is a part of by a seed of the rank's own, where how long it becomes
         goes by the order, else the line that builds this, or by which a generator yields more or less, or that makes
-        its list, else the loop; the call under a condition, where the other rank was below it in the same function,
+        its list, else the loop; the loop as well where the part was packed by a function, or filtered; the call under a condition, where the other rank was below it in the same function,
         past which it came since they met there, or came round to a line above it, which by their backward calls ranks
         in one trip of a loop did not; or that condition, where it asks for what is counted under another one; the
         condition of data in whose other arm the other rank was; the line that measures what this condition asks for, or

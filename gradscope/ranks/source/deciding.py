@@ -12,9 +12,10 @@ from itertools import chain
 from gradscope.functions.source import called_name
 from gradscope.model.site import Site, Stack
 from gradscope.ranks.source.attributes import Found, class_of, kept_in
-from gradscope.ranks.source.generated_parts import generated_part
+from gradscope.ranks.source.generated_parts import decides_trips, generated_part
 from gradscope.ranks.source.given import Frame, bound_in, frames_of, passed_to
 from gradscope.ranks.source.meetings import without_meetings
+from gradscope.ranks.source.packed_parts import is_packed
 from gradscope.ranks.source.sampled_parts import builds_a_loader, is_exhausted, parts_of_classes
 from gradscope.ranks.source.syntax import JUMPS, Function, at_line, statements
 from gradscope.store.reader import Recording
@@ -106,14 +107,29 @@ def part_of(recording: Recording, stack: Stack, loop: Site) -> Site | None:
     if at is None or around is None or _is_bounded(around.iter):
         return None
     part = origin(recording, frames[at:], around.iter, takes_part)
+    packed = _packed(recording, frames[at:], around) if part is not None and is_exhausted(around) else None
     if part is not None or not is_exhausted(around):
-        return part
+        return packed or part
 
     def known(inside: list[Frame], through: ast.expr) -> Site | None:
         return origin(recording, inside, through, takes_part) or _of_a_loader(recording, inside, through)
 
     loader = _of_a_loader(recording, frames[at:], around.iter)
     return loader or generated_part(recording, frames[at:], around, known)
+
+
+def _packed(recording: Recording, frames: list[Frame], loop: ast.For) -> Site | None:
+    """The loop that goes through what was packed after a rank took its part: the part is not why it has more trips."""
+    inner, decides, site = decides_trips(recording, frames, loop)
+    first: list[bool] = []
+
+    def is_made(value: ast.expr) -> bool:
+        is_part = takes_part(value)
+        first[:] = [is_part]
+        return is_part or is_packed(recording, value, takes_part)
+
+    found = origin(recording, inner, decides, is_made)
+    return site if found is not None and first == [False] else None
 
 
 def _of_a_loader(recording: Recording, frames: list[Frame], through: ast.expr) -> Site | None:

@@ -11,6 +11,7 @@ from gradscope.ranks.source.attributes import calls_of
 from gradscope.ranks.source.callers import ways_to
 from gradscope.ranks.source.deciding import asks_for_rank
 from gradscope.ranks.source.given import SEEDS
+from gradscope.ranks.source.packed_parts import filled_by_size
 from gradscope.ranks.source.seeds import Seed, last_before, named_for_rank, seeds_of_torch
 from gradscope.ranks.source.syntax import Function, at_line, function_around, nodes_in, tree_of
 from gradscope.store.reader import Recording
@@ -20,7 +21,6 @@ _TORCH = frozenset(("torch",))
 _SOURCES = (_TORCH, frozenset(("np.random", "numpy.random")), frozenset(("random",)))  # which a process shares
 _GENERATOR = "generator"
 _SHUFFLES = "shuffle"
-_FILLS = frozenset(("append", "extend", "insert", "add", "pop", "remove"))
 
 
 def drawn_for_part(recording: Recording, part: Site) -> Site | None:
@@ -59,10 +59,7 @@ def _filled_by(function: Function, draw: ast.Call) -> set[str]:
     found: set[str] = set()
     for loop in nodes_in(function):
         if isinstance(loop, ast.For) and (draw in ast.walk(loop.iter) or names_in(loop.iter) & drawn):
-            kept = {name for node in ast.walk(loop) for name in _changed(node)}
-            for test in (node for node in ast.walk(loop) if isinstance(node, ast.If)):
-                if names_in(test.test) & kept:
-                    found |= {name for one in test.body for node in ast.walk(one) for name in _filled(node)}
+            found |= filled_by_size(loop)
     return found
 
 
@@ -79,18 +76,6 @@ def _held(function: Function, draw: ast.Call) -> set[str]:
 
 def _assignments(function: Function) -> Iterator[ast.Assign]:
     yield from (node for node in nodes_in(function) if isinstance(node, ast.Assign))
-
-
-def _changed(node: ast.AST) -> Iterator[str]:
-    """The variables that a node adds to."""
-    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-        yield node.target.id
-    yield from _filled(node)
-
-
-def _filled(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _FILLS:
-        yield from ([node.func.value.id] if isinstance(node.func.value, ast.Name) else [])
 
 
 def _is_by_rank(recording: Recording, file: str, tree: ast.Module, draw: ast.Call, of: frozenset[str]) -> bool:

@@ -66,6 +66,16 @@ def generated_part(recording: Recording, frames: list[Frame], loop: ast.For, kno
     return _listed(recording, trips.frames, trips.decides) or trips.site
 
 
+def decides_trips(recording: Recording, frames: list[Frame], loop: ast.For) -> tuple[list[Frame], ast.expr, Site]:
+    """What decides how many trips a loop of the innermost frame has, and the loop that goes through it: that of the
+    function which yields to it, else its own."""
+    around = [_at(frames[0], loop.lineno), *frames[1:]]
+    inner = _inside(recording, around, loop.iter)
+    if inner is None or inner.counts:
+        return around, loop.iter, at_line(recording, frames[0].site, loop.lineno)
+    return inner.frames, inner.decides, inner.site
+
+
 def _inside(recording: Recording, frames: list[Frame], through: ast.expr) -> _Trips | None:
     """The one loop of the function that yields what a loop goes through; None where that is not plain."""
     made = _made(frames, through)
