@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 
 from gradscope.functions.source import called_name, is_attribute_of, last_name
 from gradscope.model.site import Origin, Site, Stack
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
+from gradscope.ranks.data.untold_epochs import goes_by, told_of, untold
 from gradscope.ranks.source.given import Frame, frames_of
 from gradscope.ranks.source.syntax import Loop, at_line, function_around, nodes_of, tree_of
 from gradscope.store.reader import Recording, load
@@ -18,7 +20,9 @@ from gradscope.store.reader import Recording, load
 _SAMPLER = "DistributedSampler"
 _DRAWS = "aten.randperm"
 _DRAWN_IN = "torch/utils/data/distributed.py"
+_NUMBERS, _LOADS_IN = "aten.random_", "torch/utils/data/dataloader.py"  # a loader draws a number for each epoch
 _TELLS = "set_epoch"
+_INSTEAD = ", but that of what a loader has by itself, which has none"
 _COUNTS = frozenset(("range", "trange", "count"))
 _PASSES_ON = "/tqdm/"  # a library that goes through a loader and leaves it alone
 _MOST = 64  # files: where there are more, some may not be kept
@@ -27,8 +31,8 @@ _TWICE = 2
 
 def same_order(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
-        Epochs of a training in which a DistributedSampler gives the samples in one and the same order, since nobody
-        calls its set_epoch().
+        Epochs of a training in which a DistributedSampler, or a sampler of the program's own that goes by the number of
+        the epoch, gives the samples in one and the same order, since nobody calls its set_epoch().
     Why:
         It shuffles by its seed and the number of the epoch, so that all ranks do it alike. Where it is not told the
         number, each epoch has the batches of the first; one that is cut short never comes to the other samples.
@@ -43,23 +47,47 @@ def same_order(ranks: Ranks) -> Iterator[Blame]:
         Call set_epoch(epoch) of the sampler before each epoch.
     How it is found:
         A DistributedSampler of torch's own shuffled at least twice for one loop of the program's over a loader, in
-        which backwards are called, and which stands in a loop that counts. The program does not name set_epoch, sets no
-        epoch of another object, and makes the sampler in no loop and in no function that one calls. Silent where
-        another library goes through the loader, which may tell it. The line is that of the loop over the epochs.
+        which backwards are called, and which stands in a loop that counts. The program names no set_epoch but that of a
+        loader's sampler to which it gives none, sets no epoch of another object, and makes the sampler in no loop and
+        in no function that one calls. Or the loop is over a loader that is given an object of a class which seeds what
+        it draws by a number that one method alone sets, and this method is not called so either. Silent where
+        another library goes through the loader, which may tell it. The line is that which takes the other sampler, else
+        that of the loop over the epochs.
     """
     if len(ranks.ranks) < _TWICE:
         return
     with load(Path(ranks.ranks[0].path)) as recording:
         trees = {file: tree_of(recording, Site(file, 1)) for file in recording.sources()}
-        if len(trees) >= _MOST or _may_be_told(trees) or not _is_made_once(trees):
-            return
-        for stack, times in _shuffles(recording).items():
-            site = _epochs(recording, stack) if times >= _TWICE else None
+        if len(trees) < _MOST:
+            yield from islice(chain(_of_torch(recording, trees), _of_its_own(recording, trees)), 1)
+
+
+def _of_torch(recording: Recording, trees: dict[str, ast.Module]) -> Iterator[Blame]:
+    """Those in which torch's sampler is not told, or something else in its place."""
+    places = told_of(recording, trees, _TELLS)
+    if places is None or _may_be_told(trees) or not _is_made_once(trees):
+        return
+    for stack, times in _draws(recording, _DRAWS, _DRAWN_IN).items():
+        site = _epochs(recording, stack) if times >= _TWICE else None
+        if site is not None:
+            yield Blame(
+                f"a {_SAMPLER} gives the samples in the same order in all of {times:,} epochs: its set_epoch() is not "
+                f"called{_INSTEAD * bool(places)}",
+                next(iter(places), site),
+                certain=False,
+            )
+
+
+def _of_its_own(recording: Recording, trees: dict[str, ast.Module]) -> Iterator[Blame]:
+    """Those in which a sampler of the program's is not told."""
+    for one in untold(recording, trees):
+        for stack, times in _draws(recording, _NUMBERS, _LOADS_IN).items():
+            site = _epochs(recording, stack, one.what.name) if times >= _TWICE else None
             if site is not None:
                 yield Blame(
-                    f"a {_SAMPLER} gives the samples in the same order in all of {times:,} epochs: "
-                    "its set_epoch() is not called",
-                    site,
+                    f"a {one.what.name} gives the samples in the same order in all of {times:,} epochs: its "
+                    f"{one.what.method}() is not called{_INSTEAD * (one.instead is not None)}",
+                    one.instead or site,
                     certain=False,
                 )
 
@@ -69,16 +97,9 @@ def _may_be_told(trees: dict[str, ast.Module]) -> bool:
     nodes = [node for tree in trees.values() for node in nodes_of(tree)]
     stored = (node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store))
     classes = (node for node in nodes if isinstance(node, ast.ClassDef))
-    return (
-        any(_TELLS in _says(node) for node in nodes)
-        or any(one.attr == "epoch" and not is_attribute_of(one, "self") for one in stored)
-        or any(last_name(base).endswith(_SAMPLER) for one in classes for base in one.bases)
+    return any(one.attr == "epoch" and not is_attribute_of(one, "self") for one in stored) or any(
+        last_name(base).endswith(_SAMPLER) for one in classes for base in one.bases
     )
-
-
-def _says(node: ast.AST) -> tuple[object, ...]:
-    """What a node calls something: a name, an attribute, a function, a text."""
-    return tuple(getattr(node, field, None) for field in ("id", "attr", "name", "value"))
 
 
 def _is_made_once(trees: dict[str, ast.Module]) -> bool:
@@ -108,24 +129,27 @@ def _in_loops(tree: ast.Module) -> set[ast.Call]:
     return {node for loop in loops for node in ast.walk(loop) if isinstance(node, ast.Call)}
 
 
-def _shuffles(recording: Recording) -> Counter[Stack]:
-    """How often samplers of torch's shuffled, by the stack."""
+def _draws(recording: Recording, operator: str, file: str) -> Counter[Stack]:
+    """How often a file of torch's drew by an operator, by the stack."""
     return Counter(
         one.stack
         for block in recording.blocks()
         for one in block.operations
-        if one.name.startswith(_DRAWS) and one.stack and one.stack[0].file.endswith(_DRAWN_IN)
+        if one.name.startswith(operator) and one.stack and one.stack[0].file.endswith(file)
     )
 
 
-def _epochs(recording: Recording, stack: Stack) -> Site | None:
-    """The loop that counts epochs, around a loop over a loader that a stack goes through and that trains."""
+def _epochs(recording: Recording, stack: Stack, by: str | None = None) -> Site | None:
+    """The loop that counts epochs, around a loop over a loader that a stack goes through and that trains; `by`: the
+    class of what the loader goes by."""
     passed = [site for site in stack[: next(_users(stack), 0)] if site.origin is not Origin.TORCH]
     frames = frames_of(recording, stack)
     if not frames or any(_PASSES_ON not in site.file for site in passed):
         return None
     inner = next((one for one in _loops(frames[0]) if one.lineno == frames[0].site.line), None)
     if not isinstance(inner, ast.For) or not _trains(recording, frames[0].site, inner):
+        return None
+    if by is not None and not goes_by(recording, frames, inner.iter, by):
         return None
     for frame in frames:
         outer = [one for one in _loops(frame) if one is not inner and _holds(one, frame.site.line)]

@@ -56,14 +56,15 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
         what the loop goes through, in the sampler or dataset of a loader too, there the bound that ends it early,
         whatever holds it, or that draws what this is a part of by a seed of the rank's own, where how long it becomes
         goes by the order, else the line that builds this, or by which a generator yields more or less, or that makes
-        its list, else the loop; the loop as well where the part was packed by a function, or filtered; the call under a condition, where the other rank was below it in the same function,
-        past which it came since they met there, or came round to a line above it, which by their backward calls ranks
-        in one trip of a loop did not; or that condition, where it asks for what is counted under another one; the
-        condition of data in whose other arm the other rank was; the line that measures what this condition asks for, or
-        asks a rank's own disk or clock for it; the assignment that made a tensor of another dtype, or, on a rank that
-        receives, the room for what a root broadcasts; the one condition by which trips of a loop are left out, where
-        ranks come to one line with tensors of other sizes, and had met there before; the line that hands a helper of
-        several callers, which had met others before, what it sends; else that of the collective.
+        its list, else the loop; the loop as well where the part was packed by a function, or filtered; the call under a
+        condition, where the other rank was below it in the same function, past which it came since they met there, or
+        came round to a line above it, which by their backward calls ranks in one trip of a loop did not; or that
+        condition, where it asks for what is counted under another one; the condition of data in whose other arm the
+        other rank was; the line that measures what this condition asks for, or asks a rank's own disk or clock for it;
+        the assignment that made a tensor of another dtype, or, on a rank that receives, the room for what a root
+        broadcasts; the one condition by which trips of a loop are left out, where ranks come to one line with tensors
+        of other sizes, and had met there before; the line that hands a helper of several callers, which had met others
+        before, what it sends; else that of the collective.
     """
     parting = first_parting(ranks)
     if parting is not None:
