@@ -30,7 +30,8 @@ class Drawers:
 
     def begin(self, turn):
         \"\"\"Before each turn.\"\"\"
-        self.turn = turn
+        self.turn = int(turn)
+        self.seen = []
 
     def order(self):
         import random

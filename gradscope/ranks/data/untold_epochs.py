@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gradscope.functions.source import called_name, is_attribute_of
+from gradscope.functions.source import called_name, is_attribute_of, names_in
 from gradscope.model.site import Site
 from gradscope.ranks.source.deciding import origin
 from gradscope.ranks.source.given import Frame, bound_in
@@ -133,13 +133,11 @@ def _stores(function: Function, name: str) -> list[ast.Attribute]:
 
 
 def _is_told(function: Function, name: str) -> bool:
-    """Whether a method does nothing but to set an attribute to what it is given."""
-    told = [one.arg for one in function.args.args[1:]]
-    body = [one for one in function.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
-    assigned = body[0] if len(body) == 1 and isinstance(body[0], ast.Assign) else None
-    return assigned is not None and any(
-        isinstance(one, ast.Name) and one.id in told for one in ast.walk(assigned.value)
-    )
+    """Whether a method sets an attribute to what it is given."""
+    told = {one.arg for one in function.args.args[1:]}
+    assigned = (node for node in ast.walk(function) if isinstance(node, ast.Assign))
+    of_it = (one for one in assigned if any(getattr(each, "attr", "") == name for each in one.targets))
+    return any(names_in(one.value) & told for one in of_it)
 
 
 def _shuffles_by(function: Function, name: str) -> bool:
