@@ -36,6 +36,7 @@ from gradscope.probes.operators.gradient_buffers import GradientBuffers
 from gradscope.probes.operators.inplace_writes import InplaceWrites
 from gradscope.probes.operators.missing_grads import MissingGrads
 from gradscope.probes.operators.optimizers import Optimizers
+from gradscope.probes.operators.plain_states import PlainStates
 from gradscope.probes.operators.recorder import OperatorRecorder
 from gradscope.probes.operators.repeated_backwards import RepeatedBackwards
 from gradscope.probes.operators.tensor_data import TensorData
@@ -125,6 +126,8 @@ AT_BACKWARDS = (
     ProbeEntry("losses", Losses, OPS),
     ProbeEntry("gradient norms", GradientNorms, OPS),
     ProbeEntry("gradients over time", GradientsOverTime, OPS),
+    # Before what it looks at is followed no more.
+    ProbeEntry("plain states", PlainStates, OPS),
     ProbeEntry("dataflow", Dataflow, OPS),
     ProbeEntry("optimizers", Optimizers, OPS),
     ProbeEntry("leaked nodes", LeakedNodes, OPS),

@@ -55,6 +55,12 @@ def read_copies(rows: Rows, interned: Interned) -> Iterator[Weights]:
     yield from _of_kind(rows, interned, "left_alone = 2")
 
 
+def read_plain_states(rows: Rows, interned: Interned) -> dict[int, dict[int, float]]:
+    """The norms of tensors that are neither a leaf's nor a buffer, by backward call and their number."""
+    found = _of_kind(rows, interned, "left_alone = 5")
+    return {one.backward: {int(name): float(norm) for name, norm in one.norms} for one in found}
+
+
 def _of_kind(rows: Rows, interned: Interned, wanted: str) -> Iterator[Weights]:
     if rows.number(f"SELECT count(*) FROM buffer_size WHERE {wanted}"):
         yield from _norms(rows, interned, f"SELECT backward, name, norm FROM buffer_size WHERE {wanted}")

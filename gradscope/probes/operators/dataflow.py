@@ -136,6 +136,13 @@ class Dataflow(Watcher):
         """The number of a tensor; one that was not seen before was made out of sight."""
         return self._place(tensor)[0]
 
+    def living(self) -> Iterator[tuple[int, torch.Tensor]]:
+        """The tensors that it knows and that live, with their numbers."""
+        for reference, number, _ in list(self._known.values()):
+            tensor = reference()
+            if tensor is not None:
+                yield number, tensor
+
     def _place(self, tensor: torch.Tensor) -> tuple[int, int]:
         """The numbers of a tensor and its storage."""
         known = self._known.get(id(tensor))

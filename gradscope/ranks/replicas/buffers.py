@@ -25,6 +25,7 @@ from gradscope.ranks.replicas.drawn import drawn
 from gradscope.ranks.replicas.kept_buffers import parted
 from gradscope.ranks.replicas.overwritten import overwritten
 from gradscope.ranks.replicas.own_statistics import own_statistics
+from gradscope.ranks.replicas.plain_statistics import plain_statistics
 from gradscope.ranks.source.buffer_writes import written_with
 from gradscope.ranks.source.parting_writes import parted_at
 from gradscope.ranks.source.sent_buffers import sends_buffers
@@ -36,8 +37,9 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         Buffers that each rank changes by itself, or draws at random, in a model under DistributedDataParallel, which
         was told not to broadcast them: broadcast_buffers=False, forward_sync_buffers=False; a buffer that ranks without
         a wrapper keep equal by what they exchange, until each puts in what it has by itself; running statistics in
-        buffers by which each of such ranks normalises its samples, and that it makes of these alone; as a hint, a
-        buffer that the wrapper does broadcast, a queue of keys say, into which each rank puts what it has computed.
+        buffers by which each of such ranks normalises its samples, and that it makes of these alone; as a hint, running
+        statistics in plain tensors, by which each rank scales samples or its loss, or a codebook, and a buffer that the wrapper does broadcast, a queue of keys say, into which each
+        rank puts what it has computed.
     Why:
         Running statistics and other buffers are part of the model: in eval() each rank then computes something else,
         and a checkpoint has the buffers of the rank that saves it, which saw a part of the data.
@@ -66,12 +68,18 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         is made of them or goes into them, nor is more sent in a later step. Of buffers that are broadcast: in most
         forwards of the first steps, on two ranks whose losses and norms of the buffer are not the same, something read
         the buffer and then one line put numbers into a part of it, computed of what was made in that step, and not of
-        the buffer or of what a collective gave; nothing else writes it. The line is that one. Running statistics
-        without a wrapper are a hint: a site's may be its own on purpose. Nothing is said where the wrapper does not
-        broadcast and a function that speaks of buffers meets others after the first backward: they may be averaged
-        before each evaluation.
+        the buffer or of what a collective gave; nothing else writes it. The line is that one. Of plain
+        tensors: in two of the first steps at least, one that no model holds is made of its last value, number by number
+        and without a gradient, and of what was computed over samples, by this line; a loss, or samples that have no
+        gradient, are scaled by what is made of it, or looked up in it; nothing of it is sent, all weights are the same
+        on two ranks and its norms are not. A baseline that is taken off, a row for each sample and normalised features
+        are none. Running statistics without a wrapper, or in plain tensors, are a hint: a site's may be its own on
+        purpose. Nothing is said where the wrapper does not broadcast and a function that speaks of buffers meets others
+        after the first backward: they may be averaged before each evaluation.
     """
-    yield from islice(filter(None, (_without_a_wrapper(ranks, each) for each in trained_alike(ranks))), 1)
+    alike = list(trained_alike(ranks))
+    for way in (_without_a_wrapper, _by_plain_tensors):
+        yield from islice(filter(None, (way(ranks, each) for each in alike)), 1)
     for replicas in (each for each in replicas_of(ranks) if ranks.averaging[each.members[0]].is_wrapped):
         looks = looks_of(ranks.buffers, replicas)
         changing = _changing(ranks.buffers, looks)
@@ -142,6 +150,23 @@ def _normalises(ranks: Ranks, replicas: Replicas) -> Blame | None:
         backward=told.found.backward,
         tensor=told.found.leaf,
         meant=True,  # a site's own statistics may be its own on purpose
+    )
+
+
+def _by_plain_tensors(ranks: Ranks, replicas: Replicas) -> Blame | None:
+    """Running statistics in plain tensors, which no wrapper sends."""
+    told = plain_statistics(ranks, replicas)
+    if told is None:
+        return None
+    return Blame(
+        f"each rank computes by running statistics which it makes of its own samples alone (norms "
+        f"{told.norms[0]:.6g}, {told.norms[1]:.6g} at backward {told.backward}): the weights are the same on all "
+        "ranks, and what they are trained for is another on each",
+        told.site,
+        (Related("cause_at", told.uses, "where it computes by them"),),
+        certain=False,
+        backward=told.backward,
+        meant=True,  # statistics of a rank's own may be so on purpose
     )
 
 

@@ -58,13 +58,13 @@ def _normalised_alone(ranks: Ranks, replicas: Replicas, apart: set[str]) -> tupl
     with load(Path(ranks.rank(number).path)) as recording:
         names = {name for values in ranks.buffers.first.values() for name, _ in values.norms}
         used = normalising(recording, names)
-        if used is None or used.buffers.isdisjoint(apart) or _sends_more(recording, used.largest):
+        if used is None or used.buffers.isdisjoint(apart) or sends_more(recording, used.largest):
             return None
         site = written_with(recording, used.buffers, anywhere=True) or used.writes
         return used, site
 
 
-def _sends_more(recording: Recording, largest: int) -> bool:
+def sends_more(recording: Recording, largest: int) -> bool:
     """Whether a rank sends something in a later step that it does not in the first ones; what is no barrier, nor a
     single number to show."""
     by_step: dict[int, _Sent] = {}
