@@ -38,8 +38,8 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         was told not to broadcast them: broadcast_buffers=False, forward_sync_buffers=False; a buffer that ranks without
         a wrapper keep equal by what they exchange, until each puts in what it has by itself; running statistics in
         buffers by which each of such ranks normalises its samples, and that it makes of these alone; as a hint, running
-        statistics in plain tensors, by which each rank scales samples or its loss, or a codebook, and a buffer that the wrapper does broadcast, a queue of keys say, into which each
-        rank puts what it has computed.
+        statistics in plain tensors, by which each rank scales samples or its loss, or a codebook, and a buffer that the
+        wrapper does broadcast, a queue of keys say, into which each rank puts what it has computed.
     Why:
         Running statistics and other buffers are part of the model: in eval() each rank then computes something else,
         and a checkpoint has the buffers of the rank that saves it, which saw a part of the data.
@@ -63,19 +63,18 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         weights are the same, and a line of the program's writes it from what a collective gave. The line is the last
         that writes it between the looks, did not before, and is given nothing that the ranks exchange, or that which
         gives another name to what is put in. Of running statistics: weights are the same on all ranks and the buffers
-        on none at any look, and in two of the first steps at least a line writes them, samples without a gradient,
-        from which a tensor made of them was taken, are divided by another, and a layer reads that; nothing that is sent
-        is made of them or goes into them, nor is more sent in a later step. Of buffers that are broadcast: in most
+        on none at any look, and in two of the first steps at least a line writes them, samples without a gradient, from
+        which a tensor made of them was taken, are divided by another, and a layer reads that; nothing that is sent is
+        made of them or goes into them, nor is more sent in a later step. Of buffers that are broadcast: in most
         forwards of the first steps, on two ranks whose losses and norms of the buffer are not the same, something read
         the buffer and then one line put numbers into a part of it, computed of what was made in that step, and not of
-        the buffer or of what a collective gave; nothing else writes it. The line is that one. Of plain
-        tensors: in two of the first steps at least, one that no model holds is made of its last value, number by number
-        and without a gradient, and of what was computed over samples, by this line; a loss, or samples that have no
-        gradient, are scaled by what is made of it, or looked up in it; nothing of it is sent, all weights are the same
-        on two ranks and its norms are not. A baseline that is taken off, a row for each sample and normalised features
-        are none. Running statistics without a wrapper, or in plain tensors, are a hint: a site's may be its own on
-        purpose. Nothing is said where the wrapper does not broadcast and a function that speaks of buffers meets others
-        after the first backward: they may be averaged before each evaluation.
+        the buffer or of what a collective gave; nothing else writes it. The line is that one. Of plain tensors: in two
+        of the first steps at least, one that no model holds is made of its last value, number by number and without a
+        gradient, and of what was computed over samples, by this line; a loss, or samples that have no gradient, are
+        scaled by what is made of it, or looked up in it; nothing of it is sent, all weights are the same on two ranks
+        and its norms are not. Running statistics without a wrapper, or in plain tensors, are a hint: a site's may be
+        its own on purpose. Nothing is said where the wrapper does not broadcast and a function that speaks of buffers
+        meets others after the first backward: they may be averaged before each evaluation.
     """
     alike = list(trained_alike(ranks))
     for way in (_without_a_wrapper, _by_plain_tensors):
