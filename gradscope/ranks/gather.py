@@ -90,7 +90,8 @@ def _add(
     each = list(rank_reader.read_each_weight(rows, interned))
     buffers = list(rank_reader.read_buffers(rows, interned, all_of_them=not averaging.is_wrapped))
     copies = list(rank_reader.read_copies(rows, interned))
-    met = _met(kinds, entered, sorted({one.backward for one in (*weights, *each, *buffers, *copies)}))
+    derived = list(rank_reader.read_derived_weights(rows, interned))
+    met = _met(kinds, entered, sorted({one.backward for one in (*weights, *each, *buffers, *copies, *derived)}))
     names = found.swapped[number] = swapped(found, averaging, weights)
     for one in weights if not names else [with_names(each, names) for each in weights]:
         found.weights.add(number, one, met[one.backward])
@@ -100,6 +101,8 @@ def _add(
         found.buffers.add(number, one, met[one.backward])
     for one in copies:
         found.copies.add(number, one, met[one.backward])
+    for one in derived:
+        found.derived.add(number, one, met[one.backward])
     found.paces[number] = rank_reader.read_pace(rows, any(not kinds[one.kind].inside for one in entered))
     found.averaging[number] = averaging
     found.losses[rank_reader.read_losses_as_text(rows)].append(number)

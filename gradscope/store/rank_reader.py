@@ -36,6 +36,11 @@ def read_weights(rows: Rows, interned: Interned, derived: bool = False) -> Itera
         yield from _norms(rows, interned, "SELECT backward, leaf, weight FROM leaf_size")
 
 
+def read_derived_weights(rows: Rows, interned: Interned) -> Iterator[Weights]:
+    """The norms of what derivatives alone train, at every look, whatever ranks exchange."""
+    yield from _of_kind(rows, interned, "left_alone = 3")
+
+
 def read_each_weight(rows: Rows, interned: Interned) -> Iterator[Weights]:
     """The norms of parameters at every look, of those without a name each by itself; nothing where there are none."""
     if rows.number(f"SELECT count(*) FROM buffer_size WHERE {_NAMELESS_ONES}"):

@@ -206,7 +206,8 @@ CREATE TABLE leaf_size (backward INTEGER NOT NULL, leaf INTEGER NOT NULL, gradie
 -- after the same calls, where there are several ranks: the norm of a buffer that a state_dict() has, as Python prints it, of
 -- whole numbers that of each times its place; left_alone: 1 where DistributedDataParallel was told not to broadcast it, 2 for a
 -- parameter of a model that is built as one that trains, and has no gradient, 3 for a parameter in the graph of the first
--- torch.autograd.grad() after a step, counted by these steps, as long as no backward() was called,
+-- torch.autograd.grad() after a step, counted by these steps, as long as no backward() was called, or another leaf that it
+-- is asked for; where no optimizer steps, what moves a leaf is a step,
 -- 4 for one of several leaves without a name, called by the node and the backward in which it was seen first,
 -- 5 for a tensor that is neither a leaf's nor a buffer and lives on, called by its number in flow_tensor
 CREATE TABLE buffer_size (backward INTEGER NOT NULL, name INTEGER NOT NULL, norm TEXT NOT NULL, left_alone INTEGER NOT NULL,

@@ -46,6 +46,8 @@ class GradientNorms(Watcher):
         """What was measured is no longer so."""
         if call.outer is None:
             self._tell([])
+            if self._derived is not None and not call.accumulate:
+                self._derived.asks_for(call.targets)
 
     def after(self, call: BackwardCall, thread: Thread) -> None:
         """Measure, when this is one of the steps."""
@@ -73,7 +75,7 @@ class GradientNorms(Watcher):
 
     def _derive(self, call: BackwardCall) -> None:
         """Measure the parameters that a derivative was taken of, where there are several ranks."""
-        if self._derived is None or not is_distributed() or not self._derived.is_asked():
+        if self._derived is None or not is_distributed() or not self._derived.is_asked(call):
             return
         try:
             with unprofiled(), no_function(), no_dispatch(), no_autograd():

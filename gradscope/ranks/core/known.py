@@ -48,6 +48,7 @@ class Ranks:
     parameters of models that are built as one that trains, and have no gradient. `losses`: by content, the ranks with
     it.
     `orders`: by the names in each wrapper as they are stored, the ranks with them.
+    `derived`: parameters that torch.autograd.grad() alone gives derivatives of.
     `each`: `weights`, and leaves that nothing names, each by itself, where ranks have several.
     `swapped`: by rank, names of models that it numbered otherwise than the first rank did; `weights` have the first's.
     `of_group`: those of `collectives` that a group meets in, once they were asked for. `explained`: what is found in
@@ -63,6 +64,7 @@ class Ranks:
     each: Looks = field(default_factory=Looks)
     buffers: Looks = field(default_factory=Looks)
     copies: Looks = field(default_factory=Looks)
+    derived: Looks = field(default_factory=Looks)
     paces: dict[int, Pace] = field(default_factory=dict)
     averaging: dict[int, Averaging] = field(default_factory=dict)
     losses: dict[tuple[tuple[int, str], ...], list[int]] = field(default_factory=lambda: defaultdict(list))

@@ -38,6 +38,7 @@ from gradscope.ranks.replicas.passed_over import passed_over
 from gradscope.ranks.replicas.seeded import seeded_at
 from gradscope.ranks.replicas.sent_once import sent_once
 from gradscope.ranks.replicas.sharded_rates import sharded_rates
+from gradscope.ranks.replicas.stepped_by_hand import parted_by_hand
 from gradscope.ranks.replicas.unaveraged import why_not_averaged
 from gradscope.ranks.replicas.written import written_after
 from gradscope.store.reader import load
@@ -144,24 +145,26 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         by which it has what a loop goes through; of one that all ran, the same of what one rank alone ran that brings
         up to date what the line takes. Where no sum of gradients is known, of what was trained by losses that are not
         equal and had three values, equal on all ranks, while these met as often as later: by what one rank leaves out,
-        or the line that comes to a step before which nothing is exchanged. Such a condition is told as well where no
-        look has all parameters, as of a model that uses some at a time, if each rank sums the gradients of both in one
-        group. So are parameters told that were equal, and whose gradients nobody averages where those of most others
-        are: by the condition that selects those whose gradients the program sums, where that asks for a mark by the
-        line that makes them without it, by the line that makes them beside the wrap, else their optimizer's, as a hint:
-        a rank may keep a part for itself. Looks before which the ranks had not met equally often are left out. Of ranks
-        that send each other what their parts of a model give, a parameter that they broadcast at the start and never
-        exchange again, by the line that steps it; so, as a hint, where they only meet for single numbers, for models
-        may be trained apart on purpose. Of ranks that scatter sums of gradients in a backward, so that each has shards
-        of one model: learning rates that are not the same. Of ranks with sharded layers, which sum activations of one
-        shape before nearly each backward and in it, and average no gradient: a parameter that was drawn at random, was
-        equal on all at the first look, where others were not, and reaches the loss without an exchange, as none of the
-        others does, where something is drawn over activations in which no shard has had a part since the ranks met: by
-        the last seed before this, where that is one by the rank's number. Silent where a program restores random
-        states. Of ranks that begin with one loss and average no gradient: a parameter that was equal, and from which
-        the input of a product with a part of a weight is computed, which each rank cut by its outputs, where
-        activations are summed later, and no node between the two sums what is passed back, at first or later on; the
-        line is that by which a custom Function passes it on, else that of the product.
+        or the line that comes to a step before which nothing is exchanged. Where torch.autograd.grad() alone gives
+        derivatives, ranks exchange these in each step, and lines of the program's move by them what was equal and is
+        not at any look any more: by the line that computes in each step what such a line reads beside them, else that.
+        Such a condition is told as well where no look has all parameters, as of a model that uses some at a time, if
+        each rank sums the gradients of both in one group. So are parameters told that were equal, and whose gradients
+        nobody averages where those of most others are: by the condition that selects those whose gradients the program
+        sums, where that asks for a mark by the line that makes them without it, by the line that makes them beside the
+        wrap, else their optimizer's, as a hint: a rank may keep a part for itself. Looks before which the ranks had not
+        met equally often are left out. Of ranks that send each other what their parts of a model give, a parameter that
+        they broadcast at the start and never exchange again, by the line that steps it; so, as a hint, where they only
+        meet for single numbers, for models may be trained apart on purpose. Of ranks that scatter sums of gradients in
+        a backward, so that each has shards of one model: learning rates that are not the same. Of ranks with sharded
+        layers, which sum activations of one shape before nearly each backward and in it, and average no gradient: a
+        parameter that was drawn at random, was equal on all at the first look, where others were not, and reaches the
+        loss without an exchange, as none of the others does, where something is drawn over activations in which no
+        shard has had a part since the ranks met: by the last seed before this, where that is one by the rank's number.
+        Silent where a program restores random states. Of ranks that begin with one loss and average no gradient: a
+        parameter that was equal, and from which the input of a product with a part of a weight is computed, which each
+        rank cut by its outputs, where activations are summed later, and no node between the two sums what is passed
+        back, at first or later on; the line is that by which a custom Function passes it on, else that of the product.
     """
     found = _drift(ranks)
     if found is not None:
@@ -182,7 +185,7 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
 
 def _parted_later(ranks: Ranks) -> Iterator[Blame]:
     """What stayed equal by an exchange in a form that nobody follows, and did not any more."""
-    for found, (why, site) in parted_later(ranks):
+    for found, (why, site) in chain(parted_later(ranks), parted_by_hand(ranks)):
         yield Blame(
             f"{unwrapped(found.leaf)} is not the same on all ranks before backward {found.backward} "
             f"({apart_words(found)}); at the first backward it was equal: {why}",
