@@ -241,7 +241,8 @@ def _bound(frames: list[Frame], name: str, line: int) -> Iterator[tuple[list[Fra
     for node in ast.walk(frames[0].function):
         if isinstance(node, ast.If) and node.lineno < bound[0] <= (node.end_lineno or 0) < line:
             yield frames, node.test
-        if isinstance(node, ast.Assign) and node.lineno == bound[0] and _is_of_a_part(node):
+        is_part = isinstance(node, ast.Assign) and node.lineno == bound[0] and _is_of_a_part(node)
+        if is_part and bound[0] < line:  # above the first in a file comes the last one again
             yield from _bound(frames, name, bound[0])
 
 
