@@ -245,5 +245,48 @@ def healthy_statistics_averaged_after_epochs(rank):
             averaged(net)
 
 
+class Gates(nn.Module):
+    """Samples go through one of three gates, of which each rank counts its own until all are told."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(2)
+        self.ways = nn.Linear(4, 3)
+        self.register_buffer("lean", torch.zeros(3))
+        self.register_buffer("taken", torch.zeros(3))
+
+    def forward(self, x):
+        scores = self.ways(x).sigmoid()
+        gate = (scores + self.lean).argmax(1)
+        self.taken.index_add_(0, gate, torch.ones(len(gate)))
+        return scores.gather(1, gate[:, None])
+
+
+def counting(rank, counted):
+    gates = Gates()
+    wrapped = Replicated(gates, broadcast_buffers=False)
+    optimizer = torch.optim.SGD(gates.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        wrapped(data(rank, step) + rank).square().mean().backward()
+        optimizer.step()
+        taken = counted(gates)
+        gates.lean.add_(torch.sign(taken.mean() - taken), alpha=0.01)
+        gates.taken.zero_()
+
+
+def healthy_counts_are_summed_in_a_copy(rank):
+    def counted(gates):
+        taken = gates.taken.clone()
+        dist.all_reduce(taken)
+        return taken
+
+    counting(rank, counted)
+
+
+def healthy_counts_are_averaged_by_a_helper(rank):
+    counting(rank, lambda gates: mean_of_all(gates.taken))
+
+
 if __name__ == "__main__":
     run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

@@ -73,8 +73,8 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         gradient, and of what was computed over samples, by this line; a loss, or samples that have no gradient, are
         scaled by what is made of it, or looked up in it; nothing of it is sent, all weights are the same on two ranks
         and its norms are not. Running statistics without a wrapper, or in plain tensors, are a hint: a site's may be
-        its own on purpose. Nothing is said where the wrapper does not broadcast and a function that speaks of buffers
-        meets others after the first backward: they may be averaged before each evaluation.
+        its own on purpose. Nothing is said where the wrapper does not broadcast and a function that speaks of buffers,
+        or is given this one, meets others after the first backward: as by an average before each evaluation.
     """
     alike = list(trained_alike(ranks))
     for way in (_without_a_wrapper, _by_plain_tensors):
@@ -111,7 +111,7 @@ def _left_alone(ranks: Ranks, found: Apart, writes: Site | None) -> Blame:
 def _is_sent(ranks: Ranks, found: Apart) -> bool:
     """Whether the program exchanges buffers itself, as it may do before each evaluation."""
     with load(Path(ranks.rank(found.odd[0]).path)) as recording:
-        return sends_buffers(recording)
+        return sends_buffers(recording, [found.leaf])
 
 
 def _without_a_wrapper(ranks: Ranks, replicas: Replicas) -> Blame | None:
