@@ -192,7 +192,9 @@ def _streamed(recording: Recording, made: Made) -> Site | None:
     caller = replace(made.frames[0], site=replace(made.frames[0].site, line=made.line))
     frames = [caller, *made.frames[1:]]
     at, line, value = _followed(frames, given, _nothing_inside)
-    return at_line(recording, frames[at].site, line) if _last_name(value) in _streams(recording) else None
+    class_name = _last_name(value)
+    is_one = bool(class_name) and class_name in _streams(recording)
+    return at_line(recording, frames[at].site, line) if is_one else None
 
 
 def _streams(recording: Recording) -> set[str]:
