@@ -312,15 +312,16 @@ def writes_what_each_drew(rank):
 
 
 def nights(rank, is_kept):
-    """Each third night all ranks meet for three numbers."""
+    """All ranks meet for a loss each night, and each third night for three numbers."""
     net = model()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
 
     def listen(heard):
         optimizer.zero_grad()
-        net(heard).square().mean().backward()
-        dist.all_reduce(net[0].bias.grad[:1].clone())
+        loss = net(heard).square().mean()
+        loss.backward()
         optimizer.step()
+        dist.all_reduce(loss.detach())
 
     for night in range(3 * STEPS):
         heard = data(rank, night) * (rank == 0 or night != 5)
