@@ -188,9 +188,8 @@ def _arg(argument: ast.arg) -> str:
 def argument(call: ast.Call, keyword: str, position: int | None) -> ast.expr | None:
     """What a call gives an argument, by its name or its position."""
     keyed = next((one.value for one in call.keywords if one.arg == keyword), None)
-    if keyed is not None or position is None or position >= len(call.args):
-        return keyed
-    return call.args[position]
+    given = keyed is None and position is not None and 0 <= position < len(call.args)
+    return call.args[position] if given and position is not None else keyed
 
 
 def calls_at(case: Case, site: Site) -> list[ast.Call]:

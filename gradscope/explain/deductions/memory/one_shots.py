@@ -103,6 +103,8 @@ def _gives(node: ast.AST, value: ast.expr) -> bool:
 def _handed(case: Case, file: str, function: ast.FunctionDef, name: str) -> Iterator[tuple[str, ast.expr]]:
     """What the calls of a function, or of the class that it initialises, give one of its parameters."""
     names = [one.arg for one in function.args.args]
+    if name == "self":
+        return  # which no call gives
     position = names.index(name) - (names[:1] == ["self"]) if name in names else None
     owners = [one for one in syntax(case).nodes(file) if isinstance(one, ast.ClassDef) and function in one.body]
     called = owners[0].name if owners and function.name == "__init__" else function.name
