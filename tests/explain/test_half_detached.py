@@ -43,6 +43,38 @@ TOLD = {
     ),
     "handed to a function": ((("return hidden, cell", "return tuple(map(torch.clone, (hidden, cell)))"),), "hidden ="),
 }
+BASIN = (FAULTS / "second_backward" / "soil_beside_the_ground_water.py").read_text()
+NEXT = "return replace(water, soil=water.soil.detach())  # expect: GS712"
+AS_DICT = (
+    ("return Water(soil, ground), seeped", 'return {"soil": soil, "ground": ground}, seeped'),
+    ("water = Water(torch.ones(3), torch.ones(3))", 'water = {"soil": torch.ones(3), "ground": torch.ones(3)}'),
+    ("* water.soil", '* water["soil"]'),
+    ("soil = water.soil", 'soil = water["soil"]'),
+    ("* water.ground", '* water["ground"]'),
+    ("ground = water.ground", 'ground = water["ground"]'),
+)
+WHOLES = {
+    "set in it": ((NEXT, "water.soil = water.soil.detach()\n    return water"),),
+    "a named tuple": (
+        ("@dataclass\nclass Water:", "from typing import NamedTuple\n\n\nclass Water(NamedTuple):"),
+        (NEXT, "return water._replace(soil=water.soil.detach())"),
+    ),
+    "a dict": (*AS_DICT, (NEXT, 'return {**water, "soil": water["soil"].detach()}')),
+    "joined dicts": (*AS_DICT, (NEXT, 'return water | {"soil": water["soil"].detach()}')),
+}
+OTHER_WHOLES = {
+    "the other part is carried by another function": (
+        (NEXT, "return Water(water.soil.detach(), water.ground.detach())"),
+        ("water = next_week(water)", "kept = next_week(water)\n        seen = replace(kept, soil=kept.soil.detach())"),
+    ),
+    "the part that stays is detached": (
+        (NEXT, "return replace(water, ground=water.ground.detach())"),
+        ("return Water(soil, ground), seeped", "return Water(soil, ground), seeped + 0 * soil"),
+        ("runoff.append(seeped)", "runoff.append(seeped)\n            self.last = water.ground"),
+        ("def forward(self, rains, water):", "last = 0\n\n    def forward(self, rains, water):"),
+        ("runoff = []", "runoff = [self.last + torch.zeros(3)][:0]\n        rains = rains + 0 * self.last"),
+    ),
+}
 TOTAL = "loss = nn.functional.cross_entropy"
 ELSEWHERE = {
     "the cell is detached after it": (
@@ -76,9 +108,9 @@ ELSEWHERE = {
 }
 
 
-def _told(explained, tmp_path, edits):
+def _told(explained, tmp_path, edits, program=MELODY):
     script = tmp_path / "melody.py"
-    script.write_text(edited(MELODY, *edits))
+    script.write_text(edited(program, *edits))
     (found,) = (one for one in explained(script).findings if one.code == "GS712")
     return found
 
@@ -86,6 +118,17 @@ def _told(explained, tmp_path, edits):
 @pytest.mark.parametrize(("edits", "line"), TOLD.values(), ids=TOLD)
 def test_the_line_that_detaches_the_other_part(explained, tmp_path, edits, line):
     assert _told(explained, tmp_path, edits).site.source.startswith(line)
+
+
+@pytest.mark.parametrize("edits", WHOLES.values(), ids=WHOLES)
+def test_the_line_that_makes_a_whole_anew_with_one_part_detached(explained, tmp_path, edits):
+    found = _told(explained, tmp_path, edits, BASIN)
+    assert found.site.source.startswith(edits[-1][1].split("\n")[0])
+
+
+@pytest.mark.parametrize("edits", OTHER_WHOLES.values(), ids=OTHER_WHOLES)
+def test_a_whole_of_something_else_is_not_named(explained, tmp_path, edits):
+    assert "replace" not in _told(explained, tmp_path, edits, BASIN).site.source
 
 
 def test_the_part_that_was_forgotten_is_named(explained, tmp_path):

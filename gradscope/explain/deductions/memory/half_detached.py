@@ -15,6 +15,8 @@ from gradscope.model.graph import Backward
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site, Stack, user_frames
 
+_ANEW = ("_replace", "replace", "evolve", "copy")
+
 
 @dataclass(frozen=True, slots=True)
 class HalfDetached:
@@ -55,6 +57,7 @@ def sibling_detached(case: Case, call: Backward, found: SharedSubgraph) -> HalfD
     lines = dict.fromkeys(user_frames(one.stack)[:2] for one in operations if base_name(one.name) == "detach")
     halves = {half for frames in lines for half in _halves(case, frames, found.carried.stack)}
     halves = halves or {half for frames in lines for half in _in_displays(case, frames, found.carried.stack)}
+    halves = halves or {half for frames in lines for half in _in_wholes(case, frames, found.carried.stack)}
     return halves.pop() if len(halves) == 1 else None
 
 
@@ -89,6 +92,57 @@ def _in_displays(case: Case, frames: Stack, carried: Stack) -> Iterator[HalfDeta
         for bare in parts:
             if any(_belong_together(scope or statement, owner, bare) for owner in owners):
                 yield HalfDetached(frames[0], ast.unparse(bare))
+
+
+def _in_wholes(case: Case, frames: Stack, carried: Stack) -> Iterator[HalfDetached]:
+    """Where one part of a whole is detached and the rest goes on in it: `state._replace(volt=state.volt.detach())`."""
+    statement = _statement(case, frames[0]) if frames else None
+    if statement is None or not _named_at(case, frames) & _given_names(case, carried):
+        return
+    bare = _innermost_name(case, carried)
+    for node in ast.walk(statement):
+        part = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+        is_part = isinstance(part, ast.Attribute | ast.Subscript) and isinstance(node, ast.expr) and _is_detach(node)
+        if not is_part or not isinstance(part, ast.Attribute | ast.Subscript) or _key(part) == bare:
+            continue
+        if ast.unparse(part.value) != "self" and _keeps_the_rest(statement, part):
+            yield HalfDetached(frames[0], bare or ast.unparse(part.value))
+
+
+def _innermost_name(case: Case, carried: Stack) -> str:
+    """The name that a value has where it is made; nothing where it has none there."""
+    made = next((_statement(case, site) for site in user_frames(carried)), None)
+    places = made.targets if isinstance(made, ast.Assign) else []
+    return next((last_name(one) for one in places if isinstance(one, ast.Name | ast.Attribute)), "")
+
+
+def _key(part: ast.Attribute | ast.Subscript) -> str:
+    """`volt` of `state.volt` and of `state["volt"]`."""
+    if isinstance(part, ast.Attribute):
+        return part.attr
+    return str(part.slice.value) if isinstance(part.slice, ast.Constant) else ""
+
+
+def _keeps_the_rest(statement: ast.stmt, part: ast.Attribute | ast.Subscript) -> bool:
+    """Whether a statement makes a whole anew of itself and of one part, or gives it back that part."""
+    whole = ast.unparse(part.value)
+    if isinstance(statement, ast.Assign) and any(ast.unparse(one) == ast.unparse(part) for one in statement.targets):
+        return True
+    return any(whole in _wholes(one) for one in ast.walk(statement))
+
+
+def _wholes(node: ast.AST) -> set[str]:
+    """What is copied with some parts anew: by `_replace()`, `replace()`, `{**whole, ...}`, `dict(whole, ...)`."""
+    if isinstance(node, ast.Dict):
+        return {ast.unparse(one) for key, one in zip(node.keys, node.values, strict=True) if key is None}
+    if isinstance(node, ast.BinOp):
+        return {ast.unparse(node.left)} if isinstance(node.op, ast.BitOr) else set()
+    if not isinstance(node, ast.Call) or not (node.keywords or isinstance(node.func, ast.Attribute)):
+        return set()
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _ANEW and node.keywords:
+        return {ast.unparse(node.func.value), *map(ast.unparse, node.args[:1])}
+    copies = last_name(node.func) in ("replace", "dict", "evolve")
+    return {*map(ast.unparse, node.args[:1])} if copies and node.keywords else set()
 
 
 def _named_at(case: Case, frames: Stack) -> set[str]:
