@@ -9,25 +9,23 @@ from itertools import combinations
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.memory.kept_aliases import kept_aliases
+from gradscope.explain.deductions.memory.own_averages import own_average, shallow_copy
 from gradscope.explain.deductions.steps.gradients_of_steps import held_by, steps_of
 from gradscope.explain.deductions.steps.listed_parameters import listing_line
 from gradscope.explain.deductions.steps.scaled_and_plain import scaled_and_plain
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_optimizer
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.optimizers import creation, made_at
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import Timeline, timelines
 from gradscope.explain.evidence.words import be, several
 from gradscope.model.finding import Related
-from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site, user_frames
 from gradscope.model.training import ASSIGN, LOAD, PARTED, STATE, STEP
 
 _TIMES = 3
 _ITSELF = ("to", "cuda", "cpu", "float", "double", "half", "bfloat16", "eval", "train", "requires_grad_")
-_AVERAGES = ("lerp_",)
-_SCALES, _ADDS = ("mul_",), ("add_",)
 _SHARES = ("detach", "alias", "view")
 
 _ONCE = "list each parameter once: list(dict.fromkeys(parameters)), or the parameters() of a module that holds both"
@@ -73,7 +71,7 @@ def loads_itself(case: Case) -> Iterator[Cause]:
                 why = "what this keeps has changed with the model" if kept is not None else "nothing changes"
                 why = "this is a second name of it and no copy" if named is not None else why
                 aside = next((one.kept for one in aliases if one.copied == call.site), None)
-                line = kept or named or aside
+                line = kept or named or aside or shallow_copy(case)
                 told.add(call.site)
                 yield Cause(
                     f"{call.module or 'the module'} loads its own memory: {why}",
@@ -142,35 +140,30 @@ def average_of_itself(case: Case) -> Iterator[Cause]:
     Do instead: begin the average with clone() or deepcopy.
 
     How it is found: outside of optimizers a parameter's memory is multiplied in place and then added to from itself, or
-    interpolated with itself; or a sum of two multiples of it, and of nothing else, is copied into it.
+    interpolated with itself; or what it lacks to itself is added to it; or a sum of two multiples of it, and of nothing
+    else, is copied into it. The line began the average by an operator that shares memory, gave a second name, or is the
+    only one that copies a module or a dict without what is in it: copy.copy(). A line that also writes other values
+    into parameters is passed by: two modules may share a part.
     """
-    flow = dataflow(case)
-    parameters = {tensor.storage for tensor in flow.tensors.values() if tensor.parameter}
-    written: dict[int, str] = {}  # by storage: what wrote to it last
-    for at, storages in flow.written.items():
-        operation = flow.operations[at]
-        name = base_name(operation.operation.name)
-        for storage in storages & parameters:
-            if _is_sum_of_itself(flow, at, storage) and not _copies_others(flow, at):
-                places = (_same_object(case, site) for site in user_frames(operation.operation.stack))
-                named = next(filter(None, places), None)
-                yield Cause(
-                    "this copies a sum of two multiples of a parameter into the parameter: both are the same module's",
-                    named or operation.site,
-                    (Related("edited_at", operation.site, name),) if named not in (None, operation.site) else (),
-                    op=operation.operation.name,
-                )
-                return
-            if _is_average(flow, operation, storage, written.get(storage)):
-                begun = _begun_at(flow, operation.reads[0].tensor, at)
-                yield Cause(
-                    "this average of a parameter is kept in the parameter's own memory: it is the parameter",
-                    begun or operation.site,
-                    (Related("edited_at", operation.site, name),) if begun not in (None, operation.site) else (),
-                    op=operation.operation.name,
-                )
-                return
-            written[storage] = name
+    found, flow = own_average(case), dataflow(case)
+    if found is None:
+        return
+    operation = flow.operations[found.at]
+    frames = user_frames(operation.operation.stack)
+    begun = None if found.copied or not operation.reads else _begun_at(flow, operation.reads[0].tensor, found.at)
+    begun = None if begun == operation.site else begun  # only what is averaged was taken there
+    begun = begun or next(filter(None, (_same_object(case, site) for site in frames)), None) or shallow_copy(case)
+    message = "this average of a parameter is kept in the parameter's own memory: it is the parameter"
+    if found.copied:
+        message = "this copies a sum of two multiples of a parameter into the parameter: both are the same module's"
+    yield Cause(
+        message,
+        begun or operation.site,
+        (Related("edited_at", operation.site, base_name(operation.operation.name)),)
+        if begun not in (None, operation.site)
+        else (),
+        op=operation.operation.name,
+    )
 
 
 def parted_by_load(case: Case) -> Iterator[Cause]:
@@ -262,51 +255,11 @@ def _is_part_of(case: Case, inner: int, outer: int) -> bool:
     return any(stack[start:] in places for stack in inside for start in range(1, len(stack)))
 
 
-def _is_average(flow: RecordedDataflow, operation: FlowOperation, storage: int, before: str | None) -> bool:
-    """Whether an operator of the program adds a storage's values to themselves, after they were scaled."""
-    read = [flow.tensors[one.tensor].storage for one in operation.reads if one.tensor in flow.tensors]
-    if operation.backward is not None or is_optimizer(operation) or read != [storage, storage]:
-        return False
-    name = base_name(operation.operation.name)
-    return name in _AVERAGES or (name in _ADDS and before in _SCALES)
-
-
-def _is_sum_of_itself(flow: RecordedDataflow, at: int, storage: int) -> bool:
-    """Whether an operator of the program copies into a parameter what was added up of two multiples of it alone."""
-    copy = flow.operations[at]
-    if base_name(copy.operation.name) != "copy_" or copy.backward is not None or is_optimizer(copy):
-        return False
-    added = _read_of(flow, copy, "add", at)
-    factors = [] if added is None else [flow.maker(one.tensor, at) for one in added.reads]
-    scaled = [flow.operations[one] for one in factors if one is not None]
-    return len(scaled) == 2 and all(_is_multiple(flow, one, storage) for one in scaled)
-
-
-def _copies_others(flow: RecordedDataflow, at: int) -> bool:
-    """Whether the line also copies what is of other memory: two modules may share a part, and have others each."""
-    site = flow.operations[at].site
-    for other, storages in flow.written.items():
-        copy = flow.operations[other]
-        is_copy = copy.site == site and base_name(copy.operation.name) == "copy_"
-        if is_copy and not any(_is_sum_of_itself(flow, other, storage) for storage in storages):
-            return True
-    return False
-
-
-def _is_multiple(flow: RecordedDataflow, operation: FlowOperation, storage: int) -> bool:
-    read = [flow.tensors[one.tensor].storage for one in operation.reads if one.tensor in flow.tensors]
-    return base_name(operation.operation.name) == "mul" and read == [storage]
-
-
-def _read_of(flow: RecordedDataflow, operation: FlowOperation, wanted: str, before: int) -> FlowOperation | None:
-    """What made the last tensor that an operator reads, where that is of the wanted kind."""
-    at = flow.maker(operation.reads[-1].tensor, before) if operation.reads else None
-    made = None if at is None else flow.operations[at]
-    return made if made is not None and base_name(made.operation.name) == wanted else None
-
-
 def _begun_at(flow: RecordedDataflow, average: int, before: int) -> Site | None:
     """The line that took the average from the parameter, by an operator that shares its memory; None if none did."""
+    known = flow.tensors.get(average)
+    if known is None or known.parameter:
+        return None
     made = (flow.operations[at] for at in flow.makers.get(average, ()) if at < before)
     return next((one.site for one in made if base_name(one.operation.name) in _SHARES), None)
 
