@@ -7,37 +7,62 @@ one has made a plain list of what should be a ModuleList.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.memory.given_containers import keeps_plainly
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.source_lines import class_around
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import last_name
+from gradscope.model.operation import base_name
 from gradscope.model.site import Site, Stack, user_frames
 
 _LITERALS = (ast.List, ast.Dict, ast.Tuple, ast.ListComp, ast.DictComp, ast.Set, ast.SetComp)
 _BUILDERS = ("list", "dict", "tuple", "OrderedDict", "defaultdict", "deque", "set")
+_FILLS = ("uniform_", "normal_", "zero_", "fill_", "trunc_normal_", "copy_")
 _ADDS = ("append", "extend", "insert", "setdefault", "update", "add")
 
 
 def container_around(case: Case, stack: Stack) -> Site | None:
     """Where a caller of the line that made a parameter puts it into one; None where that cannot be told."""
     entered: set[str] = set()  # the classes whose methods made it: what is given to these calls is something else
+    returned_by = ""  # the function that was called last, where it returns a plain container of it
     for site in user_frames(stack):
         statement = syntax(case).parsed(site.file).whole_statements.get(site.line)
-        if statement is not None and _keeps(statement):
+        if statement is not None and (_keeps(statement) or _keeps_what_is_returned(statement, returned_by)):
             return syntax(case).site(site.file, statement.lineno, site.function)
-        kept = None if statement is None else _kept_later(syntax(case).function(site), _gathered_in(statement))
-        kept = kept or (None if statement is None else _put_later(syntax(case).function(site), statement))
+        function = syntax(case).function(site)
+        name = "" if statement is None else _gathered_in(statement) or _gathered_later(function, statement)
+        kept = _kept_later(function, name) or (None if statement is None else _put_later(function, statement))
         if kept is not None:
             return syntax(case).site(site.file, kept.lineno, site.function)
         taken = None if statement is None else _taken(case, site, statement, entered)
         if taken is not None:
             return taken
+        returned_by = _returning(function, statement, name)
         owner = class_around(case, site)
         entered |= {owner.name} if owner is not None else set()
     return None
+
+
+def _keeps_what_is_returned(statement: ast.stmt, function: str) -> bool:
+    """`owner.layers = make_layers(...)`, of a function that returns a plain container."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call) or not function:
+        return False
+    is_called = last_name(statement.value.func) == function
+    return is_called and any(isinstance(one, ast.Attribute) for one in statement.targets)
+
+
+def _returning(function: ast.AST | None, made: ast.stmt | None, name: str) -> str:
+    """The name of a function that returns the container of that name, or the one that a statement makes."""
+    if not isinstance(function, ast.FunctionDef) or made is None:
+        return ""
+    returns = [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None]
+    named = any(isinstance(one, ast.Name) and one.id == name for one in returns)
+    makes = isinstance(made, ast.Return) and made.value is not None and _is_container(made.value)
+    return function.name if named or makes else ""
 
 
 def _taken(case: Case, site: Site, statement: ast.stmt, entered: set[str]) -> Site | None:
@@ -49,6 +74,17 @@ def _taken(case: Case, site: Site, statement: ast.stmt, entered: set[str]) -> Si
         if taken is not None:
             return taken
     return None
+
+
+def late_container(case: Case, count: int) -> Site | None:
+    """The only container of an object that what is filled later, when tensors are not followed, is put into; None where
+    fewer tensors than that are filled on the way there."""
+    followed = {one.run for one in dataflow(case).operations}
+    late = (block for block in case.blocks() if block.backward is None and block.number not in followed)
+    fills = [one.stack for block in late for one in block.operations if base_name(one.name) in _FILLS]
+    around = {stack: container_around(case, stack) for stack in set(fills)}
+    found = Counter(site for stack in fills if (site := around[stack]) is not None)
+    return next(iter(found)) if len(found) == 1 and found.total() >= count else None
 
 
 def made_plain_at(case: Case, put: Site) -> Site | None:
@@ -109,6 +145,19 @@ def _gathered_in(statement: ast.stmt) -> str:
         return ""
     target = statement.targets[0]
     return target.id if isinstance(target, ast.Name) else ""
+
+
+def _gathered_later(function: ast.AST | None, made: ast.stmt) -> str:
+    """`layers` where a function has `layer = ...` and then `layers.append(layer)`; nothing of others."""
+    target = made.targets[0] if isinstance(made, ast.Assign) else None
+    if function is None or not isinstance(target, ast.Name):
+        return ""
+    for one in ast.walk(function):
+        if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call) and one.lineno > made.lineno:
+            name = _gathered_in(one)
+            if name and any(_holds(each, target.id) for each in one.value.args):
+                return name
+    return ""
 
 
 def _kept_later(function: ast.AST | None, name: str) -> ast.stmt | None:

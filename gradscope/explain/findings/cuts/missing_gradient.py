@@ -22,7 +22,7 @@ from gradscope.explain.deductions.lines.graph_cuts import (
     over_learned,
 )
 from gradscope.explain.deductions.memory.given_containers import is_given
-from gradscope.explain.deductions.memory.plain_containers import container_around, made_plain_at
+from gradscope.explain.deductions.memory.plain_containers import container_around, late_container, made_plain_at
 from gradscope.explain.deductions.steps.optimizer_parameters import NAMELESS, optimizer_parameters
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
@@ -354,6 +354,7 @@ def _by_container(case: Case, parameters: tuple[FlowTensor, ...]) -> Iterator[tu
             continue  # what it was made of is what should learn, and that is told
         stack = over.operation.stack if over is not None else birth(case, one.number)
         site = container_around(case, stack) or _exchanged(case, one, user_site(stack)) or user_site(stack)
+        site = site or late_container(case, len(parameters))
         groups.setdefault(site, []).append(one)
     yield from groups.items()
 
