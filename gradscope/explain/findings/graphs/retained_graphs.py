@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations, pairwise
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.memory.filled_in_place import is_filled_at
@@ -26,6 +26,7 @@ _STEPS = 3  # steps whose nodes still live, at least
 _RESTS = 2  # .backward() calls for which the program may still hold its last results
 _LONG = 32  # steps that nodes live, where it began late
 _ROW = 10  # steps in a row of which one line left nodes, where they are let go at last, as at the end of an epoch
+_PILE = 5  # or that many, where those of other steps had been let go before
 _ADDING = ("append", "appendleft", "add", "extend", "insert", "setdefault", "update", "put")
 _CONTAINERS = ("list", "dict", "set", "deque", "tuple", "defaultdict", "OrderedDict")
 
@@ -115,9 +116,9 @@ def kept(case: Case) -> Iterator[Cause]:
     How it is found:
         Nodes of several steps were still alive long after the step that made them, those of two or more from one line;
         or, where they are let go in the end, as by a sum that begins anew in each epoch, those of ten steps or more
-        from one line, all at once, and no backward came back to them. What holds their tensors was looked up among the
-        live objects, and its line in the source. Where several threads call backward and nothing is found to hold them,
-        nothing is said.
+        from one line, all at once, or of five at two times apart, and no backward came back to them. What holds their
+        tensors was looked up among the live objects, and its line in the source. Where several threads call backward
+        and nothing is found to hold them, nothing is said.
     """
     if any(True for _ in grows(case)) or any(True for _ in cycles(case)) or any(True for _ in on_ctx(case)):
         return
@@ -157,7 +158,17 @@ def growing_survivors(case: Case) -> list[Survivors]:
     if last is None or _is_leak(found[last], last, ends):
         return found[last] if last is not None else []
     most = max(found.values(), key=lambda alive: len({one.made for one in alive}))
-    return most if _left_by_one_line(most) >= _ROW else []
+    return most if _left_by_one_line(most) >= _ROW or _pile_up_again(found.values()) else []
+
+
+def _pile_up_again(looks: Iterable[list[Survivors]]) -> bool:
+    """Whether one line leaves the nodes of several steps, lets go of them, and then those of others: a short epoch."""
+    piles = defaultdict[Site | None, list[set[int]]](list)
+    for alive in looks:
+        tops = _tops(alive)
+        if _left_by_one_line(alive) >= _PILE:
+            piles[tops[0].site].append({one.made for one in tops if one.site == tops[0].site})
+    return any(not one & other for each in piles.values() for one, other in combinations(each, 2))
 
 
 def _is_leak(alive: list[Survivors], look: int, ends: list[int]) -> bool:
