@@ -20,12 +20,12 @@ class Setup:
     def __init__(self, model, bound):
         self.model, self.bound = model, bound
         self.optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-        self.optimizer.register_step_post_hook(self.keep_small)
+        self.optimizer.register_step_post_hook(self.keep_small)  # expect: GS820
         self.optimizer.register_step_post_hook(lambda optimizer, *_: optimizer.zero_grad())
 
     def keep_small(self, optimizer, given, named):
         for group in optimizer.param_groups:
-            nn.utils.clip_grad_value_(group["params"], self.bound)  # expect: GS820
+            nn.utils.clip_grad_value_(group["params"], self.bound)  # expect: GS820 declared_at
 
 
 def train():

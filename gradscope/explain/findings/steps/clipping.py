@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.lines.step_hooks import registered_behind
 from gradscope.explain.deductions.numbers.skipped_steps import skipped_to_the_end
 from gradscope.explain.deductions.steps.small_updates import FEW, clipped_lines, frozen, low_dtype_at, unchanged
 from gradscope.explain.evidence.case import Case
@@ -14,7 +15,7 @@ from gradscope.explain.evidence.timeline import Moment, Timeline, timelines
 from gradscope.explain.evidence.words import be, several
 from gradscope.explain.findings.steps.exhausted import made_iterator
 from gradscope.model.finding import Related
-from gradscope.model.site import Site
+from gradscope.model.site import Site, Stack, user_site
 from gradscope.model.training import CLIP, SCALE, SCALED_STEP, STEP, UNSCALE, ZERO_GRAD
 
 _TIMES = 3
@@ -40,24 +41,37 @@ def clipped_after_step(case: Case) -> Iterator[Cause]:
 
     How it is found: each time that the line ran, the last that happened before it was a step and the next after it a
     backward (or a zero_grad, or the end). A call whose bound is infinite measures, and is left out, and so is one
-    that comes before the first backward: a function that computes the loss is no place to clip either.
+    that comes before the first backward: a function that computes the loss is no place to clip either. Where the step
+    calls it, as a hook, the line that registers it is named.
     """
     for timeline in timelines(case):
         lines: dict[Site, list[bool]] = defaultdict(list)
+        stacks: dict[Site, Stack] = {}
         for at, call in timeline.of(CLIP):
             if call.site is not None and call.count:
+                stacks[call.site] = call.stack
                 before, after = timeline.before(at, STEP), timeline.after(at, STEP, ZERO_GRAD)
                 if before is not None:  # before all else there is no gradient yet, as where the loss is computed
                     lines[call.site].append(before.has(STEP) and not (after is not None and after.has(STEP)))
         for site, useless in lines.items():
             if len(useless) >= _TIMES and all(useless) and not timeline.has_closures:
-                step = next((call.site for _, call in timeline.of(STEP)), None)
-                yield Cause(
-                    f"the gradients are clipped after the step that used them: in {len(useless)} of {len(useless)} "
-                    "calls this changes nothing",
-                    site,
-                    (Related("called_at", step, "step"),) if step is not None else (),
-                )
+                yield _clipped_late(case, timeline, stacks[site], len(useless))
+
+
+def _clipped_late(case: Case, timeline: Timeline, clips: Stack, times: int) -> Cause:
+    """A call that clips behind each step: named is what has the step call it there, if a hook does it."""
+    step, registered = next((call.site for _, call in timeline.of(STEP)), None), registered_behind(case, clips)
+    message, advice = "the gradients are clipped after the step that used them", ""
+    if registered is not None:
+        message, advice = f"{message}, by this hook", "register it in front of the step: register_step_pre_hook"
+    inner = user_site(clips) if registered is not None else None
+    places = (("declared_at", inner, "clips"), ("called_at", step, "step"))
+    return Cause(
+        f"{message}: in {times} of {times} calls this changes nothing",
+        registered or user_site(clips),
+        tuple(Related(*one) for one in places if one[1] is not None),
+        advice=advice,
+    )
 
 
 def clipped_between(case: Case) -> Iterator[Cause]:
