@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients.frozen_losses import freezing_lines
+from gradscope.explain.deductions.states.rested_in_vain import rested_in_vain
 from gradscope.explain.deductions.states.trained_after_freeze import trained_after
 from gradscope.explain.deductions.states.unreached_train import UnreachedTrain, unreached_train
 from gradscope.explain.deductions.states.woken_by_train import Waking, mode_line, waking
@@ -16,6 +17,7 @@ from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.finding import Related
 from gradscope.model.notice import FROZEN_MOVES, FROZEN_MOVES_AT_REST, Notice
 from gradscope.model.site import Site
+from gradscope.model.training import TrainingCall
 
 _NAME = re.compile(r"\w+")
 
@@ -42,8 +44,9 @@ def frozen_averages_move(case: Case) -> Iterator[Cause]:
     an eval() of the frozen part, or the call that gives a function the model for its mode only. Else it is a train()
     that runs behind what freezes them, or the only one that freezes something, or one of that name, or the one that
     normalises. Or the class with a base whose own train(), which calls eval(), stands behind a module's and is not
-    reached. Or all this without gradients, as of a teacher, where there is such a train() behind an eval(). A hint:
-    averages may be meant to follow the new data.
+    reached. Or the base's train() in a train() of its own that has called eval() before it. Or all this without
+    gradients, as of a teacher, where there is such a train() behind an eval(). A hint: averages may be meant to follow
+    the new data.
     """
     for what in (FROZEN_MOVES, FROZEN_MOVES_AT_REST):
         moving = [notice for notice in case.notices() if notice.what == what]
@@ -51,6 +54,10 @@ def frozen_averages_move(case: Case) -> Iterator[Cause]:
         unreached = unreached_train(case, stacks) if moving else None
         if unreached is not None:
             yield _unreached(unreached, moving)
+            return
+        vain = rested_in_vain(case, stacks) if moving else None
+        if vain is not None:
+            yield _rested_in_vain(moving, *vain)
             return
         woken = waking(case, stacks) if moving else None
         if woken is not None or (moving and what == FROZEN_MOVES):
@@ -68,6 +75,19 @@ def _unreached(found: UnreachedTrain, moving: list[Notice]) -> Cause:
         tuple(Related("declared_at", site, what) for site, what in places if site is not None),
         certain=False,
         advice="name that base before the module among the bases",
+    )
+
+
+def _rested_in_vain(moving: list[Notice], rest: TrainingCall, woken: Site) -> Cause:
+    """A train() of one's own that would have kept them at rest, were it not for the base's behind it."""
+    places = ((rest.site, "eval()"), (moving[0].site, "normalises by the batch"))
+    return Cause(
+        "this train() of the base runs behind the eval() in its own function, and puts frozen batch normalisations "
+        "back into training mode: their averages move on",
+        woken,
+        tuple(Related("called_at", site, what) for site, what in places if site is not None),
+        certain=False,
+        advice="call the base's train() first, and put what is frozen into evaluation mode behind it",
     )
 
 
