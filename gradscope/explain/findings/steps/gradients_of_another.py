@@ -90,7 +90,8 @@ def _told(case: Case, optimizer: int, left: list[_Left]) -> Iterator[Cause]:
     lines = {(one.others.stack, one.own.stack) for one in left}
     if len(left) < _TIMES or len(lines) > 1 or any(one.is_cleared for one in left):
         return
-    known = [one for one in left if {one.others.number, one.own.number} <= _looked(case).keys()]
+    looked = _looked(case).keys()
+    known = [one for one in left if {one.others.number, one.own.number} <= looked and _reached(case, optimizer, one)]
     names = [_names(case, optimizer, one) for one in known]
     if names and all(names) and not is_read_before(case, optimizer):
         yield _cause(case, optimizer, known[0], names[0])
@@ -186,11 +187,17 @@ def _looked(case: Case) -> dict[int, dict[int, LeafGradient]]:
     return found
 
 
+def _reached(case: Case, optimizer: int, left: _Left) -> set[int]:
+    """The parameters that both backward calls reach: none where the other loss has no part of them yet, or now."""
+    before, after = _looked(case)[left.others.number], _looked(case)[left.own.number]
+    return held_by(case, optimizer).keys() & before.keys() & after.keys()
+
+
 def _names(case: Case, optimizer: int, left: _Left) -> list[str]:
     """The parameters in which gradients were left; none if what is known speaks against it."""
     held, others = held_by(case, optimizer), held_by(case, left.other)
     before, after = _looked(case)[left.others.number], _looked(case)[left.own.number]
-    both = [tensor for tensor in held if tensor in before and tensor in after]
+    both = [tensor for tensor in held if tensor in _reached(case, optimizer, left)]
     fresh = all(before[one].state in _EMPTY and after[one].state is GradientState.VALUES for one in both)
     if not fresh or others.keys() & held.keys() or others.keys() & after.keys():
         return []
