@@ -8,20 +8,24 @@ parameter that nothing reads while another in no optimizer stands in its place.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
+from gradscope.explain.deductions.lines.graph_cuts import birth
 from gradscope.explain.deductions.steps.optimizer_parameters import is_updated_by_hand
 from gradscope.explain.deductions.steps.rebound_leaves import rebound
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.timeline import Moment, timelines
 from gradscope.model.flow import FlowTensor, GradientState, HeldParameter, OptimizerLook
 from gradscope.model.graph import Backward
-from gradscope.model.site import Stack
+from gradscope.model.site import Stack, user_site
+from gradscope.model.training import STEP
 from gradscope.store.asked import kept
 
 _STEADY, _GONE = 2, 2  # looks that saw a gradient before the change, and that saw none since
-_INITIALISES = "torch/nn/init.py"
+_INITIALISES, _COPIES = "torch/nn/init.py", "torch/nn/parameter.py"
 
 
 Looks = list[tuple[OptimizerLook, HeldParameter]]
@@ -146,7 +150,7 @@ def late_replacement(case: Case) -> Replacement | None:
     unheld = [tensors[one] for one in late if one not in early | held and one in tensors]
     new = tuple(one for one in unheld if one.parameter and not is_updated_by_hand(case, one))
     if new:
-        return Replacement(tuple(old), new, _made(case, began))
+        return Replacement(tuple(old), new, _made(case, began) or _copied(case, new[0], _stepped(case, old[0].look)))
     other = rebound(case, [one.held.tensor for one in old], early)
     return None if other is None else Replacement(tuple(old), (other.leaf,), (other.site,))
 
@@ -170,7 +174,8 @@ def stale_replacement(case: Case) -> Replacement | None:
                 new.update((leaf.number, leaf) for leaf in came)
                 began = _started(case, calls[-1])
         if old:
-            return Replacement(tuple(old), tuple(new.values()), _made(case, began))
+            first = next(iter(new.values()))
+            return Replacement(tuple(old), tuple(new.values()), _made(case, began) or _copied(case, first, began))
     return None
 
 
@@ -213,3 +218,31 @@ def _made(case: Case, began: float) -> Stack:
                 if any(site.file.replace("\\", "/").endswith(_INITIALISES) for site in operation.stack):
                     return operation.stack
     return ()
+
+
+def _stepped(case: Case, look: OptimizerLook) -> float:
+    """When the backward of an optimizer's own step before one began: others may step in between."""
+    for timeline in timelines(case):
+        places = [at for at, call in timeline.of(STEP) if call.optimizer == look.optimizer]
+        own = (one for one in pairwise(places) if _holds(timeline.moments[slice(*one)], look.backward))
+        before = next((timeline.moments[first - 1 :: -1] for first, _ in own), ())
+        return next((one.backward.started for one in before if one.backward is not None), 0.0)
+    return 0.0
+
+
+def _holds(moments: Sequence[Moment], backward: int | None) -> bool:
+    return any(one.backward is not None and one.backward.number == backward for one in moments)
+
+
+def _copied(case: Case, new: FlowTensor, began: float) -> Stack:
+    """Where since then a parameter came to be that nothing initialised: that of a copy, of the only line that makes
+    any where its own birth was not recorded; empty for nowhere."""
+    made = birth(case, new.number)
+    ended = min(
+        (_started(case, leaf.backward) for leaf in case.leaf_gradients() if leaf.tensor == new.number), default=0
+    )
+    between = [one for one in case.blocks() if one.backward is None and began <= one.started < ended]
+    stacks = [one.stack for block in between for one in block.operations]
+    copies = [stack for stack in stacks if any(site.file.replace("\\", "/").endswith(_COPIES) for site in stack)]
+    lines = {user_site(stack) for stack in copies}
+    return made if made in stacks else copies[0] if not made and len(lines) == 1 else ()
