@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from gradscope.explain.deductions.steps.grown_windows import Lost, grown
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow, is_optimizer
 from gradscope.explain.evidence.optimizers import is_clipping
@@ -111,7 +112,7 @@ def _accumulated(case: Case, optimizer: int) -> Accumulated | None:
     stale = [held[tensor] for tensor, count in seen.items() if tensor not in emptied and count == len(known)]
     clears = [one for window in known for one in window if one.has(ZERO_GRAD)]
     astray = [one for window in known for one in _astray(window)]
-    lost = [found for stack, between in _clears_of(known) if (found := _lost(stack, between)) is not None]
+    lost = _all_lost(list(_windows(case, optimizer)), known, looked)
     backwards = [one.site for window in known for one in window if one.backward is not None]
     return Accumulated(
         len(known),
@@ -121,7 +122,7 @@ def _accumulated(case: Case, optimizer: int) -> Accumulated | None:
         astray[-1].site if astray else None,
         None if clears or not stale else _seldom(case, optimizer),
         lost[0][:2] if lost else None,
-        len(lost) if len(lost) == len(known) else 0,
+        len(lost),
         min((calls for _, _, calls in lost), default=0),
         _left_over(_windows(case, optimizer)),
         _carried(list(_windows(case, optimizer)), looked, held),
@@ -204,7 +205,17 @@ def _is_known(looked: Container[int], window: Sequence[Moment]) -> bool:
     return bool(numbers) and all(number in looked for number in numbers)
 
 
-def _lost(stack: Stack, between: Sequence[Moment | None]) -> tuple[Stack, Stack, int] | None:
+def _all_lost(windows: list[tuple[Moment, ...]], known: list[tuple[Moment, ...]], looked: Container[int]) -> list[Lost]:
+    """What each known window has lost, if all have; or, where none of them has several calls, each later one."""
+    lost = [_lost(*one) for one in _clears_of(known)]
+    if any(len(_numbers(window)) > 1 for window in known):
+        return [one for one in lost if one is not None] if all(lost) else []
+    if not any(number in looked for window in windows for number in _numbers(window)[1:]):
+        return []  # what may read gradients between two calls was not seen
+    return grown(windows, [_lost(*one) for one in _clears_of(windows)])
+
+
+def _lost(stack: Stack, between: Sequence[Moment | None]) -> Lost | None:
     """The zero_grad() that clears between a line's backward calls of a window, these, and how many are lost."""
     if not between or between[0] is None or any(one is None for one in between):
         return None

@@ -167,7 +167,8 @@ def cleared_between(case: Case) -> Iterator[Cause]:
     Do instead: clear right after the step, where the step is.
 
     How it is found: between two steps the same line calls backward several times, zero_grad() finds gradients between
-    these calls, and no operator has read what it clears. A hint only where most steps use all calls, and some have
+    these calls, and no operator has read what it clears. Or only in later
+    steps, as where a batch grows, then in all up to the end. A hint only where most steps use all calls, and some have
     lost what was left at the end of an epoch. Where a decorator or a `with` clears around the backward, its line is
     named. A line whose backward also reaches a leaf that is no parameter, as an
     input under attack, is left out.
