@@ -31,6 +31,7 @@ from gradscope.ranks.replicas.drawn_apart import drawn_apart
 from gradscope.ranks.replicas.drifting import why_apart
 from gradscope.ranks.replicas.kept_equal import parted_later
 from gradscope.ranks.replicas.late_parts import unseen_parts
+from gradscope.ranks.replicas.late_rates import late_rates
 from gradscope.ranks.replicas.mesh_parts import mesh_part
 from gradscope.ranks.replicas.outside import outside
 from gradscope.ranks.replicas.partial_gradients import trained_by_shares
@@ -246,7 +247,9 @@ def _trained_alone(found: Apart, message: str, site: Site | None, meant: bool) -
 
 
 def _shards(ranks: Ranks) -> Iterator[Blame]:
-    """Shards of one model that are stepped with rates of their own."""
+    """Shards or copies of one model that are stepped with rates of their own, of which no look tells."""
+    for why, site in late_rates(ranks):
+        yield Blame(f"copies of one model are equal and then not trained alike: {why}", site, certain=False)
     for why, site in sharded_rates(ranks):
         yield Blame(f"shards of one model are not trained alike: {why}", site, certain=False)
 
