@@ -25,12 +25,13 @@ _NEAR = 16  # nodes from a loss
 
 @dataclass(frozen=True, slots=True)
 class Divided:
-    """The line, the ranks that select the most and the least, and how many times as many at least."""
+    """The line, the ranks that select the most and the least, and how many times as many at least; None of these where
+    no mask tells."""
 
     site: Site
-    most: int
-    least: int
-    times: float
+    most: int | None = None
+    least: int | None = None
+    times: float = 1.0
 
 
 def divided_gradients(ranks: Ranks, replicas: Replicas) -> Divided | None:
@@ -51,7 +52,8 @@ def divided_gradients(ranks: Ranks, replicas: Replicas) -> Divided | None:
     pairs = permutations(selected, 2)
     found = ((_streak(selected[most], selected[least]), most, least) for most, least in pairs)
     site = sites.pop()
-    return next((Divided(site, most, least, times) for times, most, least in found if times is not None), None)
+    told = (Divided(site, most, least, times) for times, most, least in found if times is not None)
+    return next(told, None if all(selected.values()) else Divided(site))
 
 
 def _selected(recording: Recording) -> dict[int, int]:

@@ -24,21 +24,32 @@ _SENDS = ("broadcast_", "broadcast")  # one rank's to all: what one adds to it t
 
 @dataclass(slots=True)
 class OwnCounts:
-    """By line: whether all that it scales losses by is a tensor of a rank's own counts, and whether all are numbers of
-    Python's. `selected`: whether all that was selected by a mask was so by one that no model made."""
+    """By line, and whether it divides there: whether it scales losses by a tensor of a rank's own counts, and whether
+    by nothing but such and numbers of Python's. `selected`, by line: whether all that was selected by a mask was so by
+    one that no model made."""
 
-    by_counts: dict[str, bool] = field(default_factory=dict)
-    by_numbers: dict[str, bool] = field(default_factory=dict)
+    by_counts: dict[tuple[str, bool], bool] = field(default_factory=dict)
+    plain: dict[tuple[str, bool], bool] = field(default_factory=dict)
     selected: dict[str, bool] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class _Memory:
-    """By storage: what was computed of parameters, what came of others, and what is counted of data."""
+    """By storage: what was computed of parameters, what came of others, and what is counted of data. `last` is the
+    stretch of operators before."""
 
+    last: int | None = None
     learned: set[int] = field(default_factory=set)
     met: set[int] = field(default_factory=set)
     counted: set[int] = field(default_factory=set)
+
+    def leaps(self, one: FlowOperation) -> bool:
+        """Whether operators were left out before this one: ranks may have met for what they had counted."""
+        leaps = self.last is not None and one.run > self.last + 1
+        self.last = one.run
+        if leaps:
+            self.met |= self.counted
+        return leaps
 
     def run(self, one: FlowOperation, read: list[int], made: list[int]) -> None:
         """Go on after an operator."""
@@ -87,8 +98,9 @@ def _note(found: OwnCounts, memory: _Memory, one: FlowOperation, site: Site, rea
     if name in _SCALES and any(learns):
         others = [at for each, at in zip(learns, read, strict=False) if not each]
         by_count = len(read) == len(learns) and len(others) == 1 and memory.is_own_count(others[0])
-        found.by_counts[line] = found.by_counts.get(line, True) and by_count
-        found.by_numbers[line] = found.by_numbers.get(line, True) and len(learns) == 1
+        place = (line, "div" in name)
+        found.by_counts[place] = found.by_counts.get(place, False) or by_count
+        found.plain[place] = found.plain.get(place, True) and (by_count or len(learns) == 1)
     if name in _SELECTS and learns[:1] == [True]:
         is_given = not any(learns[1:]) and memory.learned.isdisjoint(read[1:])
         found.selected[line] = found.selected.get(line, True) and is_given
@@ -101,13 +113,15 @@ def gradients_by_own_counts(recording: Recording) -> frozenset[Site]:
     for one in recording.flow():
         read = [storages[each.tensor] for each in one.reads if each.tensor in storages]
         made = [storages[each] for each in one.makes if each in storages]
+        if memory.leaps(one):
+            gradients.clear()
         if one.backward is not None:
             gradients.update(made)
         elif is_collective(one.operation.name):
             gradients.clear()
-        elif base_name(one.operation.name) in _SCALES and len(read) == 2 and one.site is not None:
+        elif base_name(one.operation.name) in _SCALES and one.site is not None:
             by_counts = [at for at in read if memory.is_own_count(at)]
-            if len(by_counts) == 1 and any(at in gradients for at in read):
+            if len(by_counts) == 1 and gradients.issuperset({*read} - {*by_counts}) and len(read) > 1:
                 sites.add(one.site)
         memory.run(one, read, made)
     return frozenset(sites)

@@ -138,9 +138,9 @@ def _term(
 ) -> Term:
     many = next((math.prod(meta.shape) for one in inside[:1] for meta in one.inputs_meta[:1] if meta is not None), 0)
     scales = [one for one in way if _SCALES.fullmatch(one.name)]
-    lines = [str(one.site) for one in scales]
-    own = [one for one, line in zip(scales, lines, strict=True) if counts.by_counts.get(line)]
-    plain = all(counts.by_counts.get(line) or counts.by_numbers.get(line) for line in lines)
+    places = [(str(one.site), one.name.startswith("Div")) for one in scales]
+    own = [one for one, place in zip(scales, places, strict=True) if counts.by_counts.get(place)]
+    plain = all(counts.plain.get(place) for place in places)
     selects = bool(inside) and _SELECTS.fullmatch(inside[0].name) is not None
     selected = selects and _MEANS.fullmatch(node.name) is not None and counts.selected.get(str(inside[0].site), False)
     weights: tuple[float, ...] = ()
@@ -163,20 +163,25 @@ def _scales_before_they_meet(recording: Recording) -> bool:
     """Whether a program gives gradients weights of their own before it exchanges them; to divide by the number of ranks
     is none."""
     storages = {one.number: one.storage for one in recording.flow_tensors()}
-    gradients: set[int] = set()
+    gradients, made_of_them = set[int](), set[int]()
     for one in recording.flow():
+        read = {storages[each.tensor] for each in one.reads if each.tensor in storages}
         made = [storages[each] for each in one.makes if each in storages]
+        theirs = not gradients.isdisjoint(read)
         if one.backward is not None:
             gradients.update(made)
-        elif is_collective(one.operation.name):
+        elif not is_collective(one.operation.name):
+            if theirs and _is_a_scale(one) and _is_a_weight(recording, one):
+                return True
+            made_of_them.update(made if theirs else ())
+        elif theirs or not made_of_them.isdisjoint(read):  # a count may be summed before
             gradients.clear()
-        elif (
-            _is_a_scale(one)
-            and not gradients.isdisjoint(storages.get(each.tensor, -1) for each in one.reads)
-            and (len(one.reads) > 1 or not _is_by_their_number(recording, one.operation.stack))
-        ):
-            return True
+            made_of_them.clear()
     return False
+
+
+def _is_a_weight(recording: Recording, one: FlowOperation) -> bool:
+    return len(one.reads) > 1 or not _is_by_their_number(recording, one.operation.stack)
 
 
 def _is_a_scale(one: FlowOperation) -> bool:

@@ -15,7 +15,7 @@ from gradscope.ranks.core.copies import Replicas, replicas_of
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.gradients.counts_apart import Counts, counts_apart
-from gradscope.ranks.gradients.divided_gradients import divided_gradients
+from gradscope.ranks.gradients.divided_gradients import Divided, divided_gradients
 from gradscope.ranks.gradients.sharded_means import puts_together, sharded_of, unlike_gradients
 from gradscope.ranks.gradients.shown import sites_left_unused, sites_that_show
 from gradscope.ranks.gradients.single_losses import weighed_apart
@@ -66,7 +66,7 @@ def means_of_means(ranks: Ranks) -> Iterator[Blame]:
         data and went through no model or collective, by the length of a selection, or by whole numbers that change; no
         gradient is given a weight before ranks meet. So are gradients that a program divides by such a tensor before it
         averages them, where masks select one and a half times as much on one rank as on another in ten backward calls
-        one after another.
+        one after another, or, where no mask selects, graphs are given unlike numbers of bytes as above.
     """
     every = [*replicas_of(ranks), *sharded_of(ranks)]
     told = (_blamed(ranks, replicas) for replicas in every if replicas.leaves is None)  # by hand: may divide
@@ -85,14 +85,19 @@ def _blamed_by_numbers(ranks: Ranks, replicas: Replicas) -> Blame | None:
             meant=True,
         )
     divided = divided_gradients(ranks, replicas)
-    if divided is None:
+    told = None if divided is None else _much_more(ranks, replicas, divided)
+    if divided is None or told is None:
         return None
-    return Blame(
-        f"each rank divides its gradients by its own count before they are averaged, and rank {divided.most} selects "
-        f"at least {divided.times:.1f} times as much as rank {divided.least}: what that has weighs more",
-        divided.site,
-        meant=True,
-    )
+    words = "each rank divides its gradients by its own count before they are averaged, and"
+    return Blame(f"{words} {told}: what that has weighs more", divided.site, meant=True)
+
+
+def _much_more(ranks: Ranks, replicas: Replicas, divided: Divided) -> str | None:
+    """How unlike the counts are that gradients are divided by: by what masks select, else by what graphs are given."""
+    if divided.most is not None:
+        return f"rank {divided.most} selects at least {divided.times:.1f} times as much as rank {divided.least}"
+    most, least, times = _unlike(ranks, replicas) or (None, None, 0.0)
+    return None if most is None else f"rank {most} is given {times:.1f} times as many bytes as rank {least}"
 
 
 def _blamed(ranks: Ranks, replicas: Replicas) -> Blame | None:
