@@ -29,7 +29,8 @@ class Events:
     collective_seen: list[Callable[[Any], None]] = field(default_factory=list)
     """A collective is about to run, as an operator; the frame that calls it, none on the engine's own threads."""
     gradients_measured: list[Callable[[list[tuple[Any, int]]], None]] = field(default_factory=list)
-    """The leaves whose gradients were measured after a backward, and their names; none when the next one begins."""
+    """The leaves that a backward gave gradients, of those that are looked at, and their names; none when the next one
+    begins."""
     exception_uncaught: list[Callable[[BaseException, int], None]] = field(default_factory=list)
     """The program, or a thread of it, has ended with an exception; the id of its stack."""
     model_called: list[Callable[[Any, Any], None]] = field(default_factory=list)

@@ -26,6 +26,7 @@ from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_functi
 
 Named = tuple[torch.Tensor, int]  # a leaf and the number of its name
 _BEGINNINGS = 4  # leaves may be new in each step
+_TOLD = 32  # backward calls: a step of several parts exchanges what its last one left, whichever was measured
 
 
 class GradientNorms(Watcher):
@@ -60,11 +61,15 @@ class GradientNorms(Watcher):
         if is_distributed() and self._begins(call):
             self._count = 0
         count, self._count = self._count, self._count + 1
-        if count & (count - 1) and not self._nonfinite.alarmed:
+        measures = not count & (count - 1) or self._nonfinite.alarmed
+        if not measures and not (count < _TOLD and is_distributed()):
             return
         try:
             with unprofiled(), no_function(), no_dispatch(), no_autograd():
                 leaves = list(self._leaves(call))
+                if not measures:
+                    self._tell(leaves)
+                    return
                 self._measure(call, leaves)
                 if is_distributed():
                     self._buffers.measure(call)
