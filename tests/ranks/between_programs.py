@@ -95,6 +95,127 @@ def message_becomes_the_gradients(rank):
         trainer.learn(step)
 
 
+def hooked(rank, hook, parts=lambda step: PARTS, before_last=lambda: None):
+    """A hook sums each gradient as soon as it is there."""
+    net = model()
+    for parameter in net.parameters():
+        parameter.register_post_accumulate_grad_hook(hook)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        for part in range(parts(step)):
+            if part == parts(step) - 1:
+                before_last()
+            loss = net(data(rank, PARTS * step + part)).square().mean() / (2 * PARTS)
+            loss.backward()  # expect: GS799 in hook_sums_in_each_part, hook_sums_in_later_steps
+        optimizer.step()
+
+
+def hook_sums_in_each_part(rank):
+    hooked(rank, lambda parameter: dist.all_reduce(parameter.grad))
+
+
+def hook_sums_in_later_steps(rank):
+    """As in https://github.com/apache/singa/pull/65."""
+
+    def hook(parameter):
+        waiting = dist.all_reduce(parameter.grad, async_op=True)
+        waiting.wait()
+
+    hooked(rank, hook, lambda step: 1 if step < 2 else 2)
+
+
+def hook_sums_for_two_losses(rank):
+    class Fit:
+        def __init__(self):
+            self.net = model()
+            self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.01)
+            for parameter in self.net.parameters():
+                parameter.register_post_accumulate_grad_hook(self.meet)
+
+        def meet(self, parameter):
+            dist.all_reduce(parameter.grad, op=dist.ReduceOp.SUM)
+
+        def learn(self, x):
+            given = self.net(x)
+            given.square().mean().backward(retain_graph=True)
+            given.abs().mean().backward()  # expect: GS799
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+
+    fit = Fit()
+    for step in range(STEPS):
+        fit.learn(data(rank, step))
+
+
+def healthy_hook_sums_in_the_last_part(rank):
+    live = [False]
+
+    def hook(parameter):
+        if live[0]:
+            dist.all_reduce(parameter.grad)
+            live[0] = parameter.shape != (8, 4)  # the last of them
+
+    hooked(rank, hook, before_last=lambda: live.__setitem__(0, True))
+
+
+def healthy_hook_averages_in_each_part(rank):
+    """A mean of what is alike, and of what each has added, is the mean of both."""
+
+    def hook(parameter):
+        dist.all_reduce(parameter.grad)
+        parameter.grad.div_(2)
+
+    hooked(rank, hook)
+
+
+def healthy_hook_halves_before_it_sums(rank):
+    def hook(parameter):
+        parameter.grad.mul_(0.5)
+        dist.all_reduce(parameter.grad)
+
+    hooked(rank, hook)
+
+
+def healthy_hook_sums_what_is_added(rank):
+    """What comes back is summed before it is added to the gradient."""
+
+    def hook(gradient):
+        whole = gradient.clone()
+        dist.all_reduce(whole)
+        return whole
+
+    net = model()
+    for parameter in net.parameters():
+        parameter.register_hook(hook)
+    stepping_alone(net, rank)
+
+
+def healthy_hook_steps(rank):
+    """Each parameter is stepped, and its gradient let go, inside of the backward call."""
+    net = model()
+
+    def hook(parameter):
+        dist.all_reduce(parameter.grad)
+        with torch.no_grad():
+            parameter.sub_(parameter.grad, alpha=0.005)
+        parameter.grad = None
+
+    for parameter in net.parameters():
+        parameter.register_post_accumulate_grad_hook(hook)
+    for step in range(PARTS * STEPS):
+        net(data(rank, step)).square().mean().backward()
+
+
+def stepping_alone(net, rank):
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        for part in range(PARTS):
+            (net(data(rank, PARTS * step + part)).square().mean() / (2 * PARTS)).backward()
+        optimizer.step()
+
+
 def healthy_summed_after_the_last(rank):
     stepping(rank, lambda net: None, summed_in_place)
 

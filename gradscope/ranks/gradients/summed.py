@@ -82,8 +82,9 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         is read as it is. Of gradients that were averaged, as a hint: each was summed in the wrapper's own group after
         two backward calls or more of a mean loss, in which the wrapper had reduced, by a program whose SGD steps by
         them, that scales nothing on the way, nor by the number of ranks but by operators. Of gradients of several
-        backward calls: one was summed, or a copy that was put back, a backward call added to that memory, and it is
-        summed again before a weight is written, and was scaled, cleared or filled nowhere between.
+        backward calls: one was summed, or a copy that was put back, or by a hook in its leaf's node, a backward call
+        added to that memory, and it is summed again before a weight is written, and was scaled, cleared or filled
+        nowhere between; of hooks not where a program has something called once a sum is done.
     """
     at_once = _twice(ranks) or _added(ranks) or _again(ranks) or _after(ranks) or _kept_on(ranks) or _between(ranks)
     if at_once is not None:

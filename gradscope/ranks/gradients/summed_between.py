@@ -1,9 +1,10 @@
-"""Gradients that are summed over the ranks between the backward calls of a step: a later one adds to what was summed,
-and the next sum counts that once for each rank."""
+"""Gradients that are summed over the ranks between the backward calls of a step, or in each of them by a hook: a later
+one adds to what was summed, and the next sum counts that once for each rank."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import heapq
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from gradscope.model.operation import base_name
 from gradscope.model.site import Site, Stack, user_frames
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.gradients.doubled import sum_on
+from gradscope.ranks.gradients.leaf_sums import LeafSum, leaf_sums, quiet_runs
 from gradscope.ranks.source.syntax import function_around, tree_of
 from gradscope.ranks.source.ways import is_collective
 from gradscope.store.collective_reader import read_groups_of_runs, read_process_groups
@@ -35,7 +37,7 @@ class Between:
 class _Walk:
     """By memory, since weights were last written: `joined`, of which gradients it is a copy; `sums`, of which ones it
     is the sum over the ranks; `summed`, gradients that hold such a sum; `added`, those that a backward added to since.
-    `gradients` is what backward calls have made, `weights` that of leaves."""
+    `gradients` is what backward calls have made, `weights` that of leaves; `held`: the tensor made last in a node."""
 
     tensors: Mapping[int, FlowTensor]
     weights: set[int]
@@ -44,6 +46,7 @@ class _Walk:
     sums: dict[int, frozenset[int]] = field(default_factory=dict)
     summed: set[int] = field(default_factory=set)
     added: set[int] = field(default_factory=set)
+    held: dict[tuple[int, int | None], int] = field(default_factory=dict)
 
     def memory(self, at: int) -> int:
         """The storage of a tensor; none has a negative number."""
@@ -68,27 +71,32 @@ class _Walk:
 
 def summed_between(ranks: Ranks) -> Between | None:
     """The first such line of the first rank."""
-    sums = [one for one in ranks.collectives if not one.inside and one.name == _SUMS.strip("_")]
-    if not any(one.group is not None and len(one.group.members) > 1 for one in sums):
+    sums = [one for one in ranks.collectives if one.name == _SUMS.strip("_")]
+    wrapped = any(one.is_wrapped for one in ranks.averaging.values())  # whose hooks sum what they have divided
+    if not any(one.group is not None and len(one.group.members) > 1 and not (wrapped and one.inside) for one in sums):
         return None
     with load(Path(ranks.ranks[0].path)) as recording:
-        return _found(recording)
+        with damage_is_one_sentence(recording.path):
+            rows, interned = recording.tables.rows, recording.tables.interned
+            groups = read_process_groups(rows, interned)
+            several = {run for run, number in read_groups_of_runs(rows).items() if len(groups[number].members) > 1}
+        inside = not wrapped and any(one.inside for one in sums)
+        return _found(recording, several, leaf_sums(recording, several, sums) if inside else [])
 
 
-def _found(recording: Recording) -> Between | None:
-    with damage_is_one_sentence(recording.path):
-        rows, interned = recording.tables.rows, recording.tables.interned
-        groups = read_process_groups(rows, interned)
-        several = {run for run, number in read_groups_of_runs(rows).items() if len(groups[number].members) > 1}
+def _found(recording: Recording, several: set[int], in_hooks: list[LeafSum]) -> Between | None:
     tensors = {one.number: one for one in recording.flow_tensors()}
     walk = _Walk(tensors, {one.storage for one in tensors.values() if one.parameter or one.leaf is not None})
     calls = {call.number: call.stack for call in recording.backwards()}
-    run, last = 0, 0
-    for one in recording.flow():
-        if one.run > run + 1:
+    run, last, quiet = 0, 0, quiet_runs(recording) if in_hooks else set[int]()
+    for one in _in_order(recording, in_hooks):
+        if not quiet.issuperset(range(run + 1, one.run)):
             walk.begin()
         run, last = one.run, last if one.backward is None else one.backward
-        if one.backward is not None:
+        if isinstance(one, LeafSum):
+            if _sum_in_hook(walk, one):
+                return Between(_seen_from(one.stack, calls.get(last, ())) or one.site, one.site)
+        elif one.backward is not None:
             _add(walk, one)
         elif not is_collective(one.operation.name):
             _pass_on(walk, one)
@@ -97,13 +105,45 @@ def _found(recording: Recording) -> Between | None:
     return None
 
 
+def _in_order(recording: Recording, in_hooks: list[LeafSum]) -> Iterator[FlowOperation | LeafSum]:
+    """What ran on the way of tensors, and the sums inside of backward calls, that are not on it."""
+    both: list[Iterator[FlowOperation | LeafSum]] = [iter(recording.flow()), iter(in_hooks)]
+    return heapq.merge(*both, key=_place)
+
+
+def _place(one: FlowOperation | LeafSum) -> tuple[int, int]:
+    return one.run, one.position
+
+
 def _add(walk: _Walk, one: FlowOperation) -> None:
-    """Note what a backward call makes, or adds to."""
-    written = {walk.memory(each.tensor) for each in one.reads} & set(map(walk.memory, one.makes))
-    for memory in map(walk.memory, one.makes):
-        if memory in written and base_name(one.operation.name) == "add_" and memory in walk.summed | walk.sums.keys():
-            walk.added.add(memory)
-    walk.gradients.update(map(walk.memory, one.makes))
+    """Note what a backward call makes, or adds to, and what hooks write otherwise."""
+    name, writes = base_name(one.operation.name), base_name(one.operation.name).endswith("_")
+    made = set(map(walk.memory, one.makes))
+    written = {walk.memory(each.tensor) for each in one.reads} & made if writes else set[int]()
+    if not walk.weights.isdisjoint(written):
+        walk.begin()
+    if name == "add_":
+        walk.added |= written & (walk.summed | walk.sums.keys())
+    else:
+        for memory in written:
+            walk.change(memory)
+    walk.gradients |= made
+    if one.makes:
+        walk.held[one.backward or 0, one.operation.node] = one.makes[-1]
+
+
+def _sum_in_hook(walk: _Walk, one: LeafSum) -> bool:
+    """Note a sum of the gradient that a leaf was given just before; whether that was summed and added to."""
+    held = walk.held.get((one.backward, one.node), -1)
+    memory = walk.memory(held)
+    if held not in walk.tensors or walk.tensors[held].type.shape not in one.shapes:
+        return False  # what is summed is something else
+    if memory in walk.added:
+        return True
+    if memory in walk.gradients:
+        walk.sums[memory] = frozenset([memory])
+        walk.summed.add(memory)
+    return False
 
 
 def _sum(walk: _Walk, recording: Recording, one: FlowOperation) -> bool:
