@@ -137,6 +137,45 @@ def rates_and_a_probe(rank):
         optimizer.step()
 
 
+def stepped(optimizer, loss):
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+def rank_in_two_phases(rank, second):
+    net = Replicated(Ranked())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(2 * LATE):
+        stepped(optimizer, net(data(rank, step)))
+    second(net, optimizer)
+
+
+def second_phase_by_a_helper_that_steps(rank):
+    """As in https://github.com/jingyaogong/minimind/pull/854."""
+
+    def second(net, optimizer):
+        bare = net.module if isinstance(net, Replicated) else net
+        for step in range(2 * STEPS):
+            with torch.no_grad():
+                order = bare(data(rank, step))
+            loss = bare(data(rank, step) + order)  # expect: GS796
+            stepped(optimizer, loss)
+
+    rank_in_two_phases(rank, second)
+
+
+def healthy_second_phase_by_a_helper_that_steps(rank):
+    def second(net, optimizer):
+        bare = net.module if isinstance(net, Replicated) else net
+        for step in range(2 * STEPS):
+            with torch.no_grad():
+                order = bare(data(rank, step))
+            stepped(optimizer, net(data(rank, step) + order))
+
+    rank_in_two_phases(rank, second)
+
+
 class Stages:
     """Goes from one objective to the next by one line, which calls what it has at hand."""
 

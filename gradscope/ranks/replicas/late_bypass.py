@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from gradscope.model.graph import Graph
-from gradscope.model.site import Origin, Site, user_frames, user_site
+from gradscope.model.site import Origin, Site, user_frames
 from gradscope.ranks.core.copies import Apart, looks_of
 from gradscope.ranks.core.keys import Once
 from gradscope.ranks.core.known import Ranks, Told
@@ -42,9 +42,9 @@ def bypassed_later(ranks: Ranks, found: Apart) -> Told | None:
 
 
 def _asks(recording: Recording, number: int, leaf: str, equal: int) -> Site | None:
-    """The line that asks for the module on the way to a graph; else that in the function which starts the backward, or,
-    where an earlier graph came by that line as well, the first one inside of it that leads to the module and did not.
-    """
+    """The line that asks for the module on the way to a graph; else that in the innermost function which leads to the
+    graph and to its backward, or, where an earlier graph came by that line as well, the first one inside of it that
+    leads to the module and did not."""
     graph = recording.graph(number)
     if not any(node.leaf == leaf for node in graph.nodes):
         return None
@@ -52,8 +52,8 @@ def _asks(recording: Recording, number: int, leaf: str, equal: int) -> Site | No
     ways = dict.fromkeys(tuple(site for site in stack if site.origin is Origin.USER) for stack in built)
     of_site = Once(partial(_asked, recording))
     asks = (of_site[site] for way in reversed(ways) for site in way)
-    started = next((user_site(one.stack) for one in recording.backwards() if one.number == number), None)
-    beside = (site for way in reversed(ways) for site in way if started is not None and site.is_in_function_of(started))
+    started = next((user_frames(one.stack) for one in recording.backwards() if one.number == number), ())
+    beside = (site for one in started for way in reversed(ways) for site in way if site.is_in_function_of(one))
     asked, known = next(filter(None, asks), None), next(beside, None)
     if asked is not None or known is None:
         return asked
