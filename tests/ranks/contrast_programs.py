@@ -236,6 +236,69 @@ class Beside(torch.autograd.Function):
         return tuple(whole)
 
 
+class Chosen(torch.autograd.Function):
+    """Sums what comes back before it takes that for this rank's own, if it is told so."""
+
+    @staticmethod
+    def forward(ctx, rows, whole):
+        ctx.whole = whole
+        return torch.cat(gathered(rows))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        gradient = gradient.clone()
+        if ctx.whole:
+            dist.all_reduce(gradient)
+        return gradient.chunk(dist.get_world_size())[dist.get_rank()], None
+
+
+def everyone(rows, whole=False):
+    return Chosen.apply(rows, whole)
+
+
+def both_ways(words, pictures, rank, all_words, all_pictures):
+    own = torch.arange(len(words)) + rank * len(words)
+    to_pictures = torch.nn.functional.cross_entropy(words @ all_pictures.t(), own)
+    return to_pictures + torch.nn.functional.cross_entropy(pictures @ all_words.t(), own)
+
+
+def pictures_with_their_own_gradient(rank):
+    def loss(words, pictures, rank):
+        all_words = everyone(words, whole=True)
+        return both_ways(words, pictures, rank, all_words, everyone(pictures))  # expect: GS768
+
+    matched(rank, loss)
+
+
+def words_with_their_own_gradient(rank):
+    """As in https://github.com/facebookresearch/SLIP/issues/31."""
+
+    def loss(words, pictures, rank):
+        rows = {}
+        for name, one in (("words", words), ("pictures", pictures)):
+            rows[name] = everyone(one, name == "pictures")  # expect: GS768
+        return both_ways(words, pictures, rank, *rows.values())
+
+    matched(rank, loss)
+
+
+def healthy_both_with_the_sum(rank):
+    def loss(words, pictures, rank):
+        return both_ways(words, pictures, rank, everyone(words, whole=True), everyone(pictures, whole=True))
+
+    matched(rank, loss)
+
+
+def healthy_rows_that_all_use_alike(rank):
+    """What is computed of the rows of all is the same on each rank, beside a loss of each one's own."""
+
+    def loss(words, pictures, rank):
+        own = both_ways(words, pictures, rank, everyone(words, whole=True), everyone(pictures, whole=True))
+        return own + everyone(pictures).square().mean(0).sub(0.5).square().sum()
+
+    matched(rank, loss)
+
+
 def keys_with_their_own_gradient(rank):
     contrast(rank, lambda keys, rank: Parts.apply(keys))
 

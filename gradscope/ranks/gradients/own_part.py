@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import ast
 import math
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from gradscope.model.finding import Related
 from gradscope.model.graph import Graph, Node
 from gradscope.model.operation import base_name
 from gradscope.model.rank import Collective
-from gradscope.model.site import Site, Stack
+from gradscope.model.site import Site, Stack, user_frames
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.source.syntax import Function, at_line, nodes_of, tree_of
@@ -56,10 +56,12 @@ def own_part_alone(ranks: Ranks) -> Iterator[Blame]:
         Sum the gradient over the ranks before the part is taken, or reduce_scatter it; or take
         torch.distributed.nn.functional.all_gather, which does so.
     How it is found:
-        A hint. The Function receives as many times more numbers than it gives as there are ranks, it scales nothing, no
-        collective runs in the backward before its leaves, and the losses of these ranks are not the same: one loss of
-        all needs no sum. Or the one collective of its backward is a sum among the ranks that it gathers from, of as
-        many numbers as it gives, where it is told by the line of the sum.
+        A hint. The Function receives as many times more numbers than it gives as there are ranks, and not the same ones
+        on all of them, it scales nothing, no collective runs in it, nor in what leads to it or what it leads to before
+        leaves, and the losses of these ranks are not the same: one loss of all needs no sum. Or the one collective of
+        its backward is a sum among the ranks that it gathers from, of as many numbers as it gives, where it is told by
+        the line of the sum. The line is that which returns the part; where another use of the Function sums, that of
+        the call which chooses otherwise.
     """
     own = _own_part(ranks)
     if own is not None and own.is_summed:
@@ -92,7 +94,8 @@ def _own_part(ranks: Ranks) -> OwnPart | None:
             with load(Path(ranks.rank(members[0]).path)) as recording:
                 found = _cut_first(recording, one, ranks.collectives)
                 if found is None and _have_own_losses(ranks, members):
-                    found = _found(recording, one)
+                    with load(Path(ranks.rank(members[1]).path)) as other:
+                        found = _found(recording, one, other.node_sizes())
             if found is not None:
                 return found
     return None
@@ -110,22 +113,56 @@ def _have_own_losses(ranks: Ranks, members: list[int]) -> bool:
     return True
 
 
-def _found(recording: Recording, gather: Collective) -> OwnPart | None:
-    """The first Function that gathers by a line, and whose backward gives a part of what it received; None where a
-    backward exchanges anything before it comes to leaves, by which what is lost there may come back."""
+def _found(recording: Recording, gather: Collective, theirs: Mapping[int, Mapping[int, float]]) -> OwnPart | None:
+    """The first Function that gathers by a line, and whose backward gives a part of what it received, which another
+    rank did not receive alike; not where anything is exchanged on a way through it, by which what is lost there may
+    come back."""
     ways, world = ways_of(recording), 0 if gather.group is None else len(gather.group.members)
     for number, sizes in sorted(recording.node_sizes().items()):
         graph, ran = recording.graph(number), recording.operators(number)
-        if any(is_collective(name) and node is not None and not graph.nodes[node].leaf for node, name in ran):
-            return None
+        meeting = {node for node, name in ran if node is not None and is_collective(name)}
+        meeting = {node for node in meeting if not graph.nodes[node].leaf}
         stacks = [one.stack for one in ways.get(number, ()) if (one.name, one.site) == (gather.operator, gather.site)]
         for node in graph.nodes if stacks else ():
             scales = any(at == node.id and base_name(name) in _SCALES for at, name in ran)
-            if node.function is not None and not scales and _gives_a_part(graph, node, sizes, world):
-                found = _of(recording, node, stacks)
-                if found is not None:
-                    return OwnPart(node.function.bare_name, found, gather.site, world)
+            if node.function is None or scales or not _gives_a_part(graph, node, sizes, world):
+                continue
+            received, other = sizes.get(node.id, math.nan), theirs.get(number, {}).get(node.id, math.nan)
+            if math.isclose(received, other, rel_tol=_ALIKE) or not meeting.isdisjoint(_on_ways(graph, node.id)):
+                continue
+            found = _of(recording, node, stacks)
+            if found is not None:
+                chosen = _chosen(graph, node, meeting)
+                return OwnPart(node.function.bare_name, chosen or found, gather.site, world)
     return None
+
+
+def _chosen(graph: Graph, node: Node, meeting: set[int]) -> Site | None:
+    """Where another use of a Function sums what comes back: the innermost line that only this use came by, or, where
+    both came by the same, that which calls what applies it."""
+    name = None if node.function is None else node.function.bare_name
+    others = (one for one in graph.nodes if one.id in meeting and one.function is not None)
+    other = next((one for one in others if one.function is not None and one.function.bare_name == name), None)
+    if other is None:
+        return None
+    own, known = user_frames(node.stack), {str(site) for site in user_frames(other.stack)}
+    return next((site for site in own if str(site) not in known), next(iter(own[1:]), None))
+
+
+def _on_ways(graph: Graph, at: int) -> set[int]:
+    """A node, what leads to it, and what it leads to."""
+    down, up = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
+    for edge in graph.edges:
+        down[edge.source].append(edge.target)
+        up[edge.target].append(edge.source)
+    found = {at}
+    for following in (down, up):
+        waiting = [at]
+        while waiting:
+            new = [one for one in following[waiting.pop()] if one not in found]
+            found.update(new)
+            waiting += new
+    return found
 
 
 def _cut_first(recording: Recording, gather: Collective, collectives: list[Collective]) -> OwnPart | None:
