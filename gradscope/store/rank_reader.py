@@ -50,6 +50,11 @@ def read_each_weight(rows: Rows, interned: Interned) -> Iterator[Weights]:
             yield Weights(one.backward, tuple(each for each in one.norms if each[0] != _NAMELESS))
 
 
+def read_graphs(rows: Rows) -> dict[int, int]:
+    """The graph of each backward call, as a number; calls that are alike have one."""
+    return dict(rows.select("SELECT number, graph FROM backward WHERE graph IS NOT NULL", (INTEGER, INTEGER)))
+
+
 def read_buffers(rows: Rows, interned: Interned, all_of_them: bool = False) -> Iterator[Weights]:
     """The norms of buffers that nobody keeps equal, or of all of them, at every look."""
     yield from _of_kind(rows, interned, "left_alone < 2" if all_of_them else "left_alone = 1")

@@ -204,6 +204,43 @@ def healthy_heads_that_answer_together(rank):
     learn(Heads(rank, Enter.apply), same())
 
 
+class Likeness(nn.Module):
+    """Compares with half of the kinds on each rank, whatever their lengths."""
+
+    def __init__(self, rank, enter):
+        super().__init__()
+        torch.manual_seed(0)
+        self.reads, self.enter = nn.Linear(4, WIDTH), enter
+        kinds = nn.Linear(WIDTH, 8, bias=False)
+        self.kinds = nn.Parameter(kinds.weight.detach().chunk(2)[rank].clone())
+
+    def forward(self, x):
+        x = functional.normalize(self.enter(torch.relu(self.reads(x))), dim=1)
+        kinds = self.kinds / self.kinds.norm(dim=1, keepdim=True)
+        alike = x @ kinds.t()  # expect: GS792 in kinds_that_pass_their_share_back
+        return Leave.apply(alike.exp().sum(1, keepdim=True)).log()
+
+
+def summed_by_a_hook(x):
+    """What comes back here is summed, by no Function."""
+    way_in = x.view_as(x)
+    way_in.register_hook(total)
+    return way_in
+
+
+def kinds_that_pass_their_share_back(rank):
+    """As in https://github.com/pytorch/pytorch/issues/157606."""
+    learn(Likeness(rank, lambda x: x), same())
+
+
+def healthy_kinds(rank):
+    learn(Likeness(rank, Enter.apply), same())
+
+
+def healthy_kinds_behind_a_hook(rank):
+    learn(Likeness(rank, summed_by_a_hook), same())
+
+
 class Image(nn.Module):
     """Channels of a convolution on each rank."""
 
@@ -272,6 +309,38 @@ def soil_in_pieces_later_on(rank):
 
 def healthy_soil_in_pieces(rank):
     learn(Soil(lambda: Fields(rank, SummedPieces.apply)), more_later())
+
+
+def some_kinds(rank):
+    return [one.chunk(2)[rank].clone().requires_grad_() for one in (torch.randn(8, WIDTH), torch.zeros(8))]
+
+
+def answers(x, rows, shift):
+    scores = x @ rows.t() + shift  # expect: GS792 in kinds_that_join_later
+    return Leave.apply(scores.exp().sum(1, keepdim=True)).log().square().mean()
+
+
+def in_two_phases(rank, enter_later):
+    """Plain tensors that nothing names, of which some are used from a later step on."""
+    torch.manual_seed(0)
+    reads, both = nn.Linear(4, WIDTH), [some_kinds(rank), some_kinds(rank)]
+    optimizer = torch.optim.SGD([*reads.parameters(), *both[0], *both[1]], lr=0.05)
+    for step in range(LATE + 15):
+        x = torch.relu(reads(data(0, step)))
+        loss = answers(Enter.apply(x), *both[0])
+        if step >= LATE:
+            loss = loss + answers(enter_later(x), *both[1])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def kinds_that_join_later(rank):
+    in_two_phases(rank, lambda x: x)
+
+
+def healthy_kinds_that_join_later(rank):
+    in_two_phases(rank, Enter.apply)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from gradscope.store.reader import Recording
 _PRODUCTS = frozenset(("mm", "addmm", "bmm", "baddbmm", "matmul", "linear", "convolution"))
 _FILTER = "convolution"
 _TURNS = frozenset(("t", "transpose", "permute"))
+_SCALES = frozenset(("mul", "div"))  # rows of a weight, by their norms
 _COPIES = frozenset(("clone", "contiguous", "copy_", "_to_copy"))
 _SUMS = frozenset(("allreduce_", "all_reduce"))
 
@@ -36,8 +37,8 @@ class PartedProduct:
 class _Walk:
     """By memory: the greatest tensor in it, what of a greater one was copied into it, the leaf that it is, which leaves
     it comes from that all ranks have, and of which products it has a part; `turned`: tensors that are another's
-    transpose; `shapes`: of leaves, of
-    which an operator may read a view that is turned, or a copy, that is `copied` from one."""
+    transpose; `shapes`: of leaves, of which an operator may read a view that is turned, or a copy, as it is or with
+    scaled rows, that is `copied` from one."""
 
     tensors: dict[int, FlowTensor]
     alike: Collection[str]
@@ -102,6 +103,19 @@ def _cut(walk: _Walk, one: FlowOperation, reads: list[FlowTensor], makes: list[F
         if source.storage in walk.leaves or source.storage in walk.copied:
             walk.copied[made.storage] = walk.copied.get(source.storage, source.storage)
             walk.turned.update(one.makes if source.number in walk.turned else ())
+    if base_name(one.operation.name) in _SCALES and reads and len(makes) == 1:
+        _scale(walk, reads, makes[0])
+
+
+def _scale(walk: _Walk, reads: list[FlowTensor], made: FlowTensor) -> None:
+    """Note a weight that is scaled by what no input has a part in, and stays the part that it is."""
+    weight, *by = reads
+    at = walk.copied.get(weight.storage, weight.storage)
+    is_part = walk.leaves.get(at) in walk.unlike and weight.type.shape == made.type.shape
+    is_alone = all(not walk.parts.get(one.storage) and one.storage not in walk.shared for one in by)
+    if is_part and is_alone and made.storage != weight.storage:
+        walk.copied[made.storage] = at
+        walk.turned.update([made.number] if weight.number in walk.turned else ())
 
 
 def _follow(walk: _Walk, one: FlowOperation, reads: list[FlowTensor], makes: list[FlowTensor]) -> None:

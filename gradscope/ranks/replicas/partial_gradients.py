@@ -72,7 +72,7 @@ def _found(ranks: Ranks, replicas: Replicas) -> PartialGradient | None:
     looks = looks_of(ranks.leaves, replicas)
     if len(looks) < 2 or not _have_one_loss(ranks, replicas, looks[0]):
         return None
-    alike, unlike = _at_first(ranks, replicas, looks[0])
+    alike, unlike = _at_first(ranks, replicas, looks)
     if not alike or not unlike or first_apart(ranks.leaves, replicas, looks[1:], alike.__contains__) is None:
         return None
     number = replicas.members[0]
@@ -98,12 +98,15 @@ def _have_one_loss(ranks: Ranks, replicas: Replicas, look: int) -> bool:
     return all(math.isclose(values[0], one, rel_tol=NOISE) for one in values)
 
 
-def _at_first(ranks: Ranks, replicas: Replicas, look: int) -> tuple[set[str], set[str]]:
-    """The parameters of a look that all ranks have alike, and those that they have not."""
-    values: dict[str, list[float]] = defaultdict(list)
-    for content, members in ranks.leaves.ranks[look].items():
-        if not set(members).isdisjoint(replicas.members):
-            for name, norm in ranks.leaves.first[look, content].norms:
-                values[name].append(float(norm))
+def _at_first(ranks: Ranks, replicas: Replicas, looks: list[int]) -> tuple[set[str], set[str]]:
+    """The parameters that all ranks have alike at the first look that has them, and those that they have not."""
+    values: dict[str, list[float]] = {}
+    for look in looks:
+        there: dict[str, list[float]] = defaultdict(list)
+        for content, members in ranks.leaves.ranks[look].items():
+            if not set(members).isdisjoint(replicas.members):
+                for name, norm in ranks.leaves.first[look, content].norms:
+                    there[name].append(float(norm))
+        values = {**there, **values}
     alike = {name for name, each in values.items() if max(each) - min(each) <= NOISE * max(each)}
     return alike, values.keys() - alike

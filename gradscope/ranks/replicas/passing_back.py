@@ -62,17 +62,34 @@ def _ways(recording: Recording, names: LeafNames, look: int) -> _Ways:
 
 
 def _uses(ways: _Ways, part: str) -> Iterator[int]:
-    """The nodes that pass a gradient to a part, or a view of it, and to something else."""
+    """The nodes that pass a gradient to a part, or to what is computed of it alone, and to something else."""
     back: dict[int, list[int]] = defaultdict(list)
     for edge in ways.graph.edges:
         back[edge.target].append(edge.source)
     waiting = [at for at, name in ways.leaves.items() if name == part]
+    seen = set(waiting)
     for at in waiting:  # grows while it is walked
         for one in dict.fromkeys(back[at]):
-            if len(ways.onward[one]) > 1:
-                yield one
-            else:
+            if one in seen:
+                continue
+            seen.add(one)
+            if _leads_to_nothing_else(ways, one, part):
                 waiting.append(one)
+            else:
+                yield one
+
+
+def _leads_to_nothing_else(ways: _Ways, start: int, leaf: str) -> bool:
+    """Whether a gradient comes from a node to one leaf alone."""
+    waiting, seen = [start], {start}
+    while waiting:
+        for one in ways.onward[waiting.pop()]:
+            if ways.leaves.get(one, leaf) != leaf:
+                return False
+            if one not in seen:
+                seen.add(one)
+                waiting.append(one)
+    return True
 
 
 def _leads(ways: _Ways, start: int, leaf: str) -> bool:

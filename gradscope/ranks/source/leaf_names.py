@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from gradscope.model.flow import FlowTensor
 from gradscope.model.graph import Graph
+from gradscope.store.file import damage_is_one_sentence
+from gradscope.store.rank_reader import read_each_weight, read_graphs
 from gradscope.store.reader import Recording
 
 NAMELESS = "leaf"  # what all are called that nothing names
@@ -28,7 +30,7 @@ class LeafNames:
 
 def leaf_names(recording: Recording) -> LeafNames:
     """All of them, as far as the way of tensors is recorded."""
-    found = LeafNames()
+    found, measured = LeafNames(), _measured(recording)
     tensors = {one.number: one for one in recording.flow_tensors()}
     for one in tensors.values():
         if one.parameter and one.leaf not in (None, NAMELESS):
@@ -44,8 +46,21 @@ def leaf_names(recording: Recording) -> LeafNames:
                 graphs[look.backward] = recording.graph(look.backward)
             nodes = graphs[look.backward].nodes
             name = nodes[look.node].leaf if look.node < len(nodes) else None
-            own = f"{NAMELESS} of node {look.node} of backward {look.backward}"
+            own = f"{NAMELESS} of node {look.node} of backward {measured.get(look.backward, look.backward)}"
             found.of_storage[storage] = own if name in (None, NAMELESS) else str(name)
             found.leaves[storage] = tensor
         found.of_node[look.backward, look.node] = found.of_storage[storage]
     return found
+
+
+def _measured(recording: Recording) -> dict[int, int]:
+    """By backward call: the first one of its graph in which leaves were measured; their nodes are the same there."""
+    with damage_is_one_sentence(recording.path):
+        rows, interned = recording.tables.rows, recording.tables.interned
+        looks = sorted({one.backward for one in read_each_weight(rows, interned)})
+        graphs = read_graphs(rows) if looks else {}
+    first: dict[int, int] = {}
+    for look in looks:
+        if look in graphs:
+            first.setdefault(graphs[look], look)
+    return {number: first[graph] for number, graph in graphs.items() if graph in first}
