@@ -26,6 +26,7 @@ SCRIPTS = {
     "addend_programs.py": 2,
     "between_programs.py": 2,
     "group_programs.py": 2,
+    "guarded_programs.py": 2,
     "joined_programs.py": 2,
     "decision_programs.py": 2,
     "handed_programs.py": 2,

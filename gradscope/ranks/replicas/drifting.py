@@ -27,10 +27,10 @@ from gradscope.ranks.meeting.closures import called_unevenly
 from gradscope.ranks.replicas.crossed_sums import crossed_before
 from gradscope.ranks.replicas.drawn_writes import drawn_for
 from gradscope.ranks.replicas.rates import unlike_rates
-from gradscope.ranks.replicas.read_below import read_below
+from gradscope.ranks.replicas.read_below import measures_below, read_below
 from gradscope.ranks.replicas.written_from import written_from_alone
 from gradscope.ranks.source.chosen import gone_through_by_rank
-from gradscope.ranks.source.deciding import conditions_of, decided_at, rank_that_decides
+from gradscope.ranks.source.deciding import choices_at, conditions_of, decided_at, rank_that_decides
 from gradscope.ranks.source.given import frames_of
 from gradscope.ranks.source.passing import Branch, passed_by
 from gradscope.ranks.source.syntax import at_line, turns
@@ -112,6 +112,8 @@ def _left_out(without: Side, call: TrainingCall, last: Site | None, beyond: Stac
         return _decided(recording, call.stack, at_line(recording, site, turn), why)
     asked = rank_that_decides(recording, call.stack)
     condition = _measuring(recording, call.stack) if branch is None else branch.condition
+    if asked is not None and condition is not None and measures_below(recording, condition, asked):
+        asked = None  # by which a rank has other samples, say
     if asked is not None or condition is None:
         return why, asked or site
     return _decided(recording, call.stack, condition, why)
@@ -121,8 +123,9 @@ def _measuring(recording: Recording, stack: Stack) -> Site | None:
     """The one condition, of those by which a program comes to a line, that asks for what is measured by a rank alone;
     None where there are several."""
     frames = (one for one in frames_of(recording, stack) if not isinstance(one.function, ast.Module))
-    found = [at_line(recording, one.site, test.lineno) for one in frames for test in conditions_of(one)]
-    measuring = [one for one in found if decided_at(recording, stack, one) is not None]
+    tests = ((one.site, test) for one in frames for test in (*conditions_of(one), *choices_at(one)))
+    found = dict.fromkeys(at_line(recording, site, test.lineno) for site, test in tests)
+    measuring = [one for one in found if decided_at(recording, stack, one) or read_below(recording, one)]
     return measuring[0] if len(measuring) == 1 else None
 
 

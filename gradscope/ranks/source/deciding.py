@@ -182,6 +182,13 @@ def conditions_of(frame: Frame) -> Iterator[ast.expr]:
             yield node.test
 
 
+def choices_at(frame: Frame) -> Iterator[ast.expr]:
+    """The conditions on the line of a frame that stand in an expression: of one of two values, or of calls in a row."""
+    for node in ast.walk(frame.function):
+        if isinstance(node, ast.IfExp | ast.BoolOp) and node.lineno <= frame.site.line <= (node.end_lineno or 0):
+            yield node.test if isinstance(node, ast.IfExp) else node.values[0]
+
+
 def names_their_number(value: ast.expr | ast.stmt) -> bool:
     """Whether something in an expression is called as the number of ranks is."""
     return any(map(_THEIR_NUMBER.search, _names(value)))
