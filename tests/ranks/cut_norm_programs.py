@@ -127,6 +127,74 @@ def slices_by_their_own_length(rank):
     of_slices(rank, bound)
 
 
+def half_by_a_number_of_its_own(rank):
+    def bounded(part, whole):
+        length = torch.dot(part, part).item() ** 0.5  # expect: GS784
+        scale = min(1.0, BOUND / (length + 1e-6))
+        return part * scale
+
+    of_one_vector(rank, bounded)
+
+
+def slices_by_squares_added_in_python(rank):
+    def length(gradients):
+        squares = 0.0
+        for gradient in gradients:
+            squares += gradient.pow(2).sum().item()  # expect: GS784
+        return math.sqrt(squares)
+
+    def bound(gradients):
+        factor = BOUND / length(gradients)
+        if factor < 1:
+            torch._foreach_mul_(gradients, factor)
+
+    of_slices(rank, bound)
+
+
+def healthy_squares_of_all_in_python(rank):
+    def of_all(number):
+        squares = torch.tensor(number)
+        dist.all_reduce(squares)
+        return squares.item()
+
+    def bound(gradients):
+        squares = sum(gradient.pow(2).sum().item() for gradient in gradients)
+        squares = of_all(squares)
+        torch._foreach_mul_(gradients, min(1.0, BOUND / math.sqrt(squares)))
+
+    of_slices(rank, bound)
+
+
+def healthy_squares_sent_as_objects(rank):
+    def bounded(part, whole):
+        squares, of_each = torch.dot(part, part).item(), [0.0, 0.0]
+        dist.all_gather_object(of_each, squares)
+        return part * min(1.0, BOUND / math.sqrt(sum(of_each)))
+
+    of_one_vector(rank, bounded)
+
+
+def healthy_length_of_a_half_to_show(rank):
+    def bounded(part, whole):
+        length = part.norm().item()
+        assert length >= 0
+        share = 1 / 2
+        return part * share
+
+    of_one_vector(rank, bounded)
+
+
+def healthy_each_slice_by_its_own_length(rank):
+    """As layer-wise rates do."""
+
+    def bound(gradients):
+        for gradient in gradients:
+            length = gradient.norm().item()
+            gradient.mul_(BOUND / (length + BOUND))
+
+    of_slices(rank, bound)
+
+
 def healthy_running_bound_of_all(rank):
     usual = []
 

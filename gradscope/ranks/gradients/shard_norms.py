@@ -13,6 +13,7 @@ from gradscope.model.site import Site
 from gradscope.ranks.gradients.clipped_cuts import GATHERS
 from gradscope.ranks.gradients.norm_values import NORMS, NormValue, computed, measured
 from gradscope.ranks.gradients.part_norms import REPLACES
+from gradscope.ranks.gradients.read_norms import READS, scaled_from
 from gradscope.ranks.source.squares import divides_itself, takes_a_root_of_squares
 from gradscope.ranks.source.ways import is_collective
 from gradscope.store.collective_reader import read_groups_of_runs, read_process_groups
@@ -63,7 +64,9 @@ class _Number:
 class _Walk:
     """What is known since the last backward call. By memory: `wholes`, what several ranks have summed (its size, and
     how many they are), `numbers`, and `led`, what came of parts that were scaled (how large such a part is, and where).
-    By tensor: `cuts`, which parts of wholes it shows; `whole_of` the whole of each. `shared` are others' numbers."""
+    By tensor: `cuts`, which parts of wholes it shows; `whole_of` the whole of each. `shared` are others' numbers. By
+    line: `read`, what it read since ranks met, None where that is not known.
+    """
 
     tensors: Mapping[int, FlowTensor]
     worlds: Mapping[int, int]
@@ -73,6 +76,7 @@ class _Walk:
     whole_of: dict[int, int] = field(default_factory=dict)
     led: dict[int, tuple[int, Scaled]] = field(default_factory=dict)
     shared: set[int] = field(default_factory=set)
+    read: dict[str, _Number | None] = field(default_factory=dict)
 
     def memory(self, at: int) -> int:
         """The storage of a tensor; none has a negative number."""
@@ -84,7 +88,7 @@ class _Walk:
 
     def begin(self) -> None:
         """Forget what was known before a backward call, but for what others have had a part in."""
-        for known in (self.wholes, self.numbers, self.cuts, self.whole_of, self.led):
+        for known in (self.wholes, self.numbers, self.cuts, self.whole_of, self.led, self.read):
             known.clear()
 
     def is_large(self, at: int) -> bool:
@@ -113,6 +117,8 @@ def scaled_shards(recording: Recording) -> Scaled | None:
                 if told is not None:
                     return told
                 _meet(walk, one, worlds[one.run])
+        elif one.operation.name.startswith(READS):
+            _read(walk, one)
         else:
             _lead(walk, one, _scaled(walk, recording, one))
             _pass_on(walk, one)
@@ -144,6 +150,7 @@ def _lead(walk: _Walk, one: FlowOperation, scaled: Scaled | None) -> None:
 
 def _meet(walk: _Walk, one: FlowOperation, world: int) -> None:
     """Note what several ranks have summed or scattered, and what has become of their norms."""
+    walk.read.clear()
     name, reads = base_name(one.operation.name), [each.tensor for each in one.reads]
     known = [walk.numbers.pop(memory) for memory in dict.fromkeys(map(walk.memory, reads)) if memory in walk.numbers]
     touched = {*reads, *one.makes}
@@ -178,7 +185,33 @@ def _scaled(walk: _Walk, recording: Recording, one: FlowOperation) -> Scaled | N
         squares = value.merged is None or all(takes_a_root_of_squares(recording, site) for site in value.sites)
         if is_known and squares and line is not None and walk.is_of_all(value.of):
             return Scaled(line, one.site, value.merged is not None)
-    return None
+    return _scaled_by_what_was_read(walk, recording, one)
+
+
+def _read(walk: _Walk, one: FlowOperation) -> None:
+    """Note what a line reads as a number of Python: in a loop, of one part after the other."""
+    numbers = [walk.numbers.get(walk.memory(each.tensor)) for each in one.reads]
+    number, line = numbers[0] if len(numbers) == 1 else None, str(one.site)
+    if number is None or number.value.merged is not None or number.value.gathered or one.site is None:
+        walk.read[line] = None
+        return
+    before = walk.read.get(line, number)
+    of = number.value.of | (frozenset() if before is None else before.value.of)
+    known = _Number(replace(number.value, of=of), number.root or one.site)
+    walk.read[line] = None if before is None else known
+
+
+def _scaled_by_what_was_read(walk: _Walk, recording: Recording, one: FlowOperation) -> Scaled | None:
+    """Whether nothing but parts goes into what scales them, by a number that was read from their own norm."""
+    is_of_parts = all(each.tensor in walk.cuts for each in one.reads)
+    if one.site is None or not is_of_parts or not any(walk.read.values()):
+        return None
+    line = scaled_from(recording, one, walk.read) or ""
+    number = walk.read.get(line)
+    if number is None or number.root is None or not walk.is_of_all(number.value.of):
+        walk.read[line] = None  # each part is scaled by its own
+        return None
+    return Scaled(number.root, one.site, is_merged=False)
 
 
 def _pass_on(walk: _Walk, one: FlowOperation) -> None:
