@@ -113,6 +113,68 @@ def healthy_one_share(rank):
         descent.step(x)
 
 
+def heights(rank, exchanged):
+    """A net of the heights of waves, with a scale that is one number."""
+    draws = torch.Generator().manual_seed(3)
+    weights = [0.4 * torch.randn(4, 5, generator=draws), torch.zeros(5), torch.ones(()), torch.ones(5, 1)]
+    weights = [one.requires_grad_() for one in weights]
+    for x in batches(rank):
+        deep = torch.tanh(x @ weights[0] + weights[1]) @ weights[3] * weights[2]
+        derived = exchanged(torch.autograd.grad((deep - 1).square().mean(), weights))
+        with torch.no_grad():
+            torch._foreach_sub_(weights, [0.05 * one for one in derived])
+
+
+def one_by_one(derived):
+    for one in derived:
+        if one.dim() == 0:  # expect: GS792 in scale_left_out
+            continue
+        dist.all_reduce(one, op=dist.ReduceOp.SUM)
+    return derived
+
+
+def scale_left_out(rank):
+    """As in https://github.com/NVIDIA/apex/issues/457."""
+    heights(rank, one_by_one)
+
+
+def in_one_message(derived, large):
+    flat = torch.cat([one.flatten() for one in large])
+    dist.all_reduce(flat)
+    for one, total in zip(large, flat.split([one.numel() for one in large]), strict=True):
+        one.copy_(total.view_as(one))
+    return derived
+
+
+def single_numbers_left_out(rank):
+    """As in https://github.com/NVIDIA/apex/issues/457."""
+
+    def exchanged(derived):
+        large = list(filter(lambda one: one.numel() > 1, derived))  # expect: GS792
+        return in_one_message(derived, large)
+
+    heights(rank, exchanged)
+
+
+def healthy_small_ones_in_a_message_of_their_own(rank):
+    def exchanged(derived):
+        in_one_message(derived, [one for one in derived if one.ndim == 2])
+        return in_one_message(derived, [one for one in derived if one.ndim < 2])
+
+    heights(rank, exchanged)
+
+
+def healthy_scale_of_its_own(rank):
+    """Each rank keeps a scale of its own."""
+
+    def exchanged(derived):
+        shared, own = [derived[0], derived[1], derived[3]], derived[2]
+        in_one_message(shared, [one for one in shared if one is not own])
+        return derived
+
+    heights(rank, exchanged)
+
+
 def healthy_averaged_at_times(rank):
     """Each rank goes by itself for some steps, and weights are averaged then: local SGD."""
     net = model()

@@ -65,7 +65,7 @@ class DerivedWeights:
             name = self._names.leaf(leaf)
             if name == NAMELESS:
                 nameless += 1
-                name = f"{NAMELESS} {nameless} of size {'x'.join(map(str, leaf.shape))}"
+                name = f"{NAMELESS} {nameless} of size {'x'.join(map(str, leaf.shape)) or 1}"
             yield name, leaf
 
     def _leaves(self, call: BackwardCall) -> Iterator[torch.Tensor]:

@@ -37,6 +37,7 @@ from gradscope.ranks.replicas.outside import outside
 from gradscope.ranks.replicas.partial_gradients import trained_by_shares
 from gradscope.ranks.replicas.passed_over import passed_over
 from gradscope.ranks.replicas.seeded import seeded_at
+from gradscope.ranks.replicas.selected_derivatives import kept_back
 from gradscope.ranks.replicas.sent_once import sent_once
 from gradscope.ranks.replicas.sharded_rates import sharded_rates
 from gradscope.ranks.replicas.stepped_by_hand import parted_by_hand
@@ -165,6 +166,12 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         weight is computed, which each rank cut by its outputs, where activations are summed later, and no node between
         sums what is passed back; the line is that of a custom Function which passes it on, else the product's.
     """
+    ways = (_apart_now, _parted_later, kept_back, _crossed, _outside, _sent_once, _masked, trained_by_shares, _shards)
+    yield from islice(chain.from_iterable(way(ranks) for way in ways), 1)
+
+
+def _apart_now(ranks: Ranks) -> Iterator[Blame]:
+    """What is averaged, and is not equal any more."""
     found = _drift(ranks)
     if found is not None:
         told = why_apart(ranks, found) or _late(ranks, found) or passed_over(ranks, found) or _added_alone(ranks, found)
@@ -177,9 +184,6 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
             backward=found.backward,
             tensor=found.leaf,
         )
-        return
-    ways = (_parted_later, _crossed, _outside, _sent_once, _masked, trained_by_shares, _shards)
-    yield from islice(chain.from_iterable(way(ranks) for way in ways), 1)
 
 
 def _parted_later(ranks: Ranks) -> Iterator[Blame]:

@@ -25,7 +25,7 @@ _STATEMENTS = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
 
 def parted_by_hand(ranks: Ranks) -> Iterator[tuple[Apart, Told]]:
     """The first parameter that was the same on all ranks, and is not at any look from one on, and why."""
-    replicas = _exchanging(ranks)
+    replicas = exchanging(ranks)
     looks = [] if replicas is None else looks_of(ranks.derived, replicas)
     if replicas is None or len(looks) <= _LOOKS or first_apart(ranks.derived, replicas, looks[:1], bool) is not None:
         return
@@ -41,7 +41,7 @@ def parted_by_hand(ranks: Ranks) -> Iterator[tuple[Apart, Told]]:
     yield found, here
 
 
-def _exchanging(ranks: Ranks) -> Replicas | None:
+def exchanging(ranks: Ranks) -> Replicas | None:
     """All ranks, where none is known to average a `.grad`, and all of them meet in one group."""
     members = tuple(one.rank for one in ranks.ranks)
     if any(one.is_wrapped or one.by_hand or one.in_hooks or one.derived for one in ranks.averaging.values()):
