@@ -135,36 +135,21 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
     Do instead:
         Let every rank make the same steps with the same settings, and average the gradient of what they share.
     How it is found:
-        The norms of parameters at the backward calls 0, 1, 2, 4, 8, ...: of those whose gradients are averaged, equal
-        on all ranks at the first look, different at a later one by more than rounding explains. The line is that of the
-        optimizer or the schedule whose learning rate is not the same, or the condition or the choice by which one rank
-        has what the optimizer is made with, by which what ranks broadcast after their steps passes by what one steps
-        alone, of the way past a call (a step, or the loading of a state) that another rank makes, or that measures, of
-        a rank alone, what the condition of that asks for, or, where the ranks gave one sum the gradients of different
-        parameters, the condition in its loop by which each leaves others out, else that of the sum, that adds a
-        gradient of a rank's own to what a wrapper has averaged, or the first that wrote the parameter since the last
-        look: of one that a rank alone ran, the condition that asks for the rank, or the line by which it has what a
-        loop goes through; of one that all ran, the same of what one rank alone ran that brings up to date what the line
-        takes. Where no sum of gradients is known, of what was trained by losses that are not equal and had three
-        values, equal on all ranks, while these met as often as later: by what one rank leaves out, or the line that
-        comes to a step before which nothing is exchanged. Of copies moved by exchanged torch.autograd.grad(): the line
-        that computes what else moves them. Such a condition is told as well where no look has all parameters, as of a
-        model that uses some at a time, if each rank sums the gradients of both in one group. So are parameters told
-        that were equal, and whose gradients nobody averages where those of most others are: by the condition that
-        selects those whose gradients the program sums, where that asks for a mark by the line that makes them without
-        it, by the line that makes them beside the wrap, else their optimizer's, as a hint: a rank may keep a part for
-        itself. Left out are looks before which ranks had not met equally often. Of ranks that send each other what
-        their parts of a model give, a parameter that they broadcast at the start and never exchange again, by the line
-        that steps it; so, as a hint, where they only meet for single numbers: models may be meant to be trained apart.
-        Of ranks that scatter sums of gradients in a backward, so that each has shards of one model: learning rates that
-        are not the same. Of ranks with sharded layers, which sum activations of one shape before nearly each backward
-        and in it, and average no gradient: a parameter that was drawn at random, was equal on all at the first look,
-        where others were not, and reaches the loss without an exchange, as none of the others does, where something is
-        drawn over activations in which no shard has had a part since the ranks met: by the last seed before this, where
-        that is one by the rank's number. Silent where a program restores random states. Of ranks that begin with one
-        loss and average no gradient: a parameter that was equal, and from which the input of a product with a part of a
-        weight is computed, which each rank cut by its outputs, where activations are summed later, and no node between
-        sums what is passed back; the line is that of a custom Function which passes it on, else the product's.
+        The norms of parameters at the backward calls 0, 1, 2, 4, 8, ..., and of those that torch.autograd.grad()
+        derives and a program exchanges: equal on all ranks at the first look, different at a later one by more than
+        rounding explains, where gradients are averaged, or where copies with losses of their own had stayed equal at
+        three values. Learning rates are compared after the last look as well. Looks before which the ranks had not met
+        equally often are left out.
+        The line is that of what is not the same on the ranks: an optimizer or a schedule with a rate of its own; the
+        condition, in whatever function, by which one rank leaves out a step, an exchange or the loading of a state, or
+        what that condition measures; a loop in which the ranks sum gradients of different parameters; what adds a
+        rank's own gradient behind the exchange, selects what is exchanged, passes some by in a broadcast, or draws and
+        writes a weight on one rank; else what first wrote the parameter since the last look.
+        Told by the line that makes or steps them are parameters that nobody averages where most others are, and those
+        of parts that are exchanged at the start alone; both as a hint, for a rank may keep a part for itself. Where
+        ranks hold parts of one model, so are replicated parameters whose gradient no node sums on its way back, or that
+        one rank's seed has changed; and of shards, rates that are not the same. Silent where a program restores random
+        states.
     """
     ways = (_apart_now, _parted_later, kept_back, _crossed, _outside, _sent_once, _masked, trained_by_shares, _shards)
     yield from islice(chain.from_iterable(way(ranks) for way in ways), 1)
