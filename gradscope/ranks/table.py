@@ -34,6 +34,7 @@ RANK_KINDS = {
         RankKind("GS796", "gradients-not-averaged", Severity.ERROR, replicas.not_averaged, unless=("GS793",)),
         RankKind("GS795", "replicas-start-apart", Severity.WARNING, replicas.start_apart, unless=("GS793", "GS789")),
         RankKind("GS792", "replicas-drift", Severity.WARNING, replicas.drifted, unless=_APART),
+        RankKind("GS783", "mean-of-means", Severity.WARNING, weighed.means_of_means, unless=("GS796",)),
         RankKind(
             "GS797",
             "buffers-drift",
@@ -42,7 +43,6 @@ RANK_KINDS = {
             unless=(*_APART, "GS792"),
         ),
         RankKind("GS794", "same-data", Severity.WARNING, same_data.same_data),
-        RankKind("GS783", "mean-of-means", Severity.WARNING, weighed.means_of_means, unless=("GS796",)),
         RankKind("GS798", "straggler", Severity.WARNING, stragglers.straggling, unless=("GS783",)),
         RankKind("GS787", "same-order", Severity.WARNING, epochs.same_order),
         RankKind("GS782", "salted-numbers", Severity.WARNING, salted.salted),

@@ -21,6 +21,7 @@ PRODUCTS = ("addmm", "baddbmm", "bmm", "convolution", "linear", "mm", "mse_loss"
 _LARGE = 4.0  # times what goes in comes out of a layer: with torch's own weights it is less than what goes in
 _FEW = 16  # inputs of a layer of which nothing is said
 _SEVERAL = 2
+_AFTER_A_GRADIENT = "post_accumulate"
 _USUAL = 0.1  # the size of an element of most weights
 
 
@@ -106,10 +107,11 @@ def _size_before(first: LeafSize) -> float:
 
 
 def samples_of(case: Case) -> list[dict[str, LeafSize]]:
-    """The measured steps, in order, each by leaf."""
+    """The measured steps, in order, each by leaf; without zeros that a hook may have made of a gradient it used."""
     known = {call.number for call in case.backwards()}
+    used = {one.on for one in case.hooks() if one.kind == _AFTER_A_GRADIENT}
     found: dict[int, dict[str, LeafSize]] = {}
     for size in case.sizes():
-        if size.backward in known:
+        if size.backward in known and (size.gradient or size.leaf not in used):
             found.setdefault(size.backward, {})[size.leaf] = size
     return [found[number] for number in sorted(found)]
