@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
+from gradscope.errors import GradscopeError
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case, OutOfTime
 from gradscope.explain.evidence.syntax import syntax
@@ -32,12 +33,16 @@ def explain(
     choice: Choice = EVERYTHING,
     kinds: Iterable[Kind] = QUESTIONS,
     clock: Callable[[], float] = time.thread_time,
+    mistakes: list[Exception] | None = None,
 ) -> Report:
-    """What is wrong with the run, the most likely cause first. `clock` tells the seconds that were worked."""
+    """What is wrong with the run, the most likely cause first. `clock` tells the seconds that were worked.
+
+    A mistake of our own in one question takes no other answer along where there are `mistakes` to note it in.
+    """
     case = Case(recording, clock)
     lacking = {lack.capability for lack in case.run().lacks}
     asked = [kind for kind in kinds if choice.wants(kind.code) and not silenced(kind.code, lacking)]
-    found, left_out = _answers(case, asked)
+    found, left_out = _answers(case, asked, mistakes)
     heard = [(kind, cause) for kind, cause in found if not _silenced(case, kind, cause)]
     ranked = sorted(_without_echoes(heard), key=_rank)
     findings = tuple(with_steps(case, _finding(kind, cause)) for kind, cause in _joined(ranked))
@@ -48,7 +53,7 @@ def explain(
     return Report(findings, torch=run.torch, recording=str(recording.path), left_out=left_out, unexplained=ended)
 
 
-def _answers(case: Case, kinds: list[Kind]) -> tuple[list[Found], tuple[str, ...]]:
+def _answers(case: Case, kinds: list[Kind], mistakes: list[Exception] | None) -> tuple[list[Found], tuple[str, ...]]:
     """What the questions find, and the codes left out: those took too long, or rest on one that did."""
     found: list[Found] = []
     left_out: set[str] = set()
@@ -59,6 +64,12 @@ def _answers(case: Case, kinds: list[Kind]) -> tuple[list[Found], tuple[str, ...
                 found += [(kind, cause) for cause in kind.question(case)]
         except OutOfTime:
             left_out.add(kind.code)
+        except GradscopeError:
+            raise  # a recording that is damaged
+        except Exception as mistake:
+            if mistakes is None:
+                raise
+            mistakes.append(mistake)
     left_out |= {kind.code for kind in kinds if left_out & {*kind.unless, *kind.after}}
     return [(kind, cause) for kind, cause in found if kind.code not in left_out], tuple(sorted(left_out))
 

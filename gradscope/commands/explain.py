@@ -51,12 +51,15 @@ def command(
     Functions, in processes of their own.
     """
     options.check_output(output, force)
+    mistakes: list[Exception] = []
     with options.open_recording(recording, quiet) as opened:
         choice = Choice(codes(select), codes(ignore))
         with paused():
-            report = explain(opened, choice)
+            report = explain(opened, choice, mistakes=mistakes)
         report = _checked(report, opened, choice) if check_functions else _unchecked(report, opened)
     reporting.write(report, fmt, output, force)
+    if mistakes:
+        raise mistakes[0]  # said once the other answers are out
     return 0 if exit_zero else reporting.exit_status(report, fail_on)
 
 

@@ -66,11 +66,14 @@ def command(
         ranks = gather(paths, lambda count: doing(f"reading recording {count} of {len(paths)}"))
         ranks.explained, ranks.failed = explained, failed
     where = str(paths[0].parent if len(paths) > 1 else Path(files[0] if files else "."))
-    report = replace(report_of(ranks, Choice(codes(select), codes(ignore))), recording=where)
+    mistakes: list[Exception] = []
+    report = replace(report_of(ranks, Choice(codes(select), codes(ignore)), mistakes), recording=where)
     form = fmt or SUFFIXES.get(Path(output or "").suffix, "text")
     width, coloured = options.page_width(output), options.wants_color(color, output)
     page = RankPage(report, table(ranks.ranks), ranks.folder, width, coloured)
     options.deliver(RANK_FORMATS[form](page), output, quiet)
+    if mistakes:
+        raise mistakes[0]  # said once the other answers are out
     return Exit.OK if exit_zero else reporting.exit_status(report, fail_on)
 
 
@@ -91,13 +94,13 @@ def failed(path: str) -> tuple[Finding, ...]:
         return report.findings[:1] if recording.failures() and report.unexplained is None else ()
 
 
-def report_of(ranks: Ranks, choice: Choice) -> Report:
+def report_of(ranks: Ranks, choice: Choice, mistakes: list[Exception] | None = None) -> Report:
     """What is wrong with all ranks together; where that is nothing, what is wrong with one of them by itself."""
-    found = findings(ranks, choice)
-    return Report(found, torch=ranks.torch) if found else _alone(ranks, choice)
+    found = findings(ranks, choice, mistakes)
+    return Report(found, torch=ranks.torch) if found else _alone(ranks, choice, mistakes)
 
 
-def _alone(ranks: Ranks, choice: Choice) -> Report:
+def _alone(ranks: Ranks, choice: Choice, mistakes: list[Exception] | None) -> Report:
     """What the first of a few ranks has found in its own recording, hints left out.
 
     What is wrong with the first is told without its number, for all may make the same mistake.
@@ -108,7 +111,7 @@ def _alone(ranks: Ranks, choice: Choice) -> Report:
     asked = sorted(ranks.ranks, key=lambda one: one.rank)[:_BY_THEMSELVES]
     for one in asked:
         with load(Path(one.path)) as recording:
-            report = explain(recording, choice)
+            report = explain(recording, choice, mistakes=mistakes)
         left_out |= {*report.left_out}
         told = [each for each in report.findings if each.severity is not Severity.INFO]
         if one is not asked[0]:

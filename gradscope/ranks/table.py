@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradscope.errors import GradscopeError
 from gradscope.model.choice import Choice
 from gradscope.model.finding import Finding, Severity
 from gradscope.ranks.core.kind import RankKind
@@ -90,11 +91,21 @@ RANK_KINDS = {
 }
 
 
-def findings(ranks: Ranks, choice: Choice) -> tuple[Finding, ...]:
-    """What is wrong, the most telling first."""
+def findings(ranks: Ranks, choice: Choice, mistakes: list[Exception] | None = None) -> tuple[Finding, ...]:
+    """What is wrong, the most telling first.
+
+    A mistake of our own in one question takes no other answer along where there are `mistakes` to note it in.
+    """
     found: list[Finding] = []
     for kind in RANK_KINDS.values():
         if not choice.wants(kind.code) or {one.code for one in found} & set(kind.unless):
             continue
-        found += [kind.finding(blame) for blame in kind.question(ranks)]
+        try:
+            found += [kind.finding(blame) for blame in kind.question(ranks)]
+        except GradscopeError:
+            raise  # a recording that is damaged
+        except Exception as mistake:
+            if mistakes is None:
+                raise
+            mistakes.append(mistake)
     return tuple(found)
