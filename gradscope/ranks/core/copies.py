@@ -13,6 +13,7 @@ from gradscope.model.site import Site
 from gradscope.ranks.core.known import NOISE, Looks, Ranks
 from gradscope.ranks.core.words import named
 
+SEVERAL = 4  # ranks whose whole way of tensors is read, of however many there are: other ranks run the same lines
 _ENOUGH = 3  # looks at which weights that are trained are equal on all ranks
 _MOST = 0.5  # of the parameters of a rank
 _SUMS = frozenset(("allreduce", "all_reduce"))

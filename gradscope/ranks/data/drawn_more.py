@@ -13,6 +13,7 @@ from pathlib import Path
 from gradscope.functions.source import called_name
 from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Origin, Site, Stack
+from gradscope.ranks.core.copies import SEVERAL
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.data.drawn_splits import Drawn, held_as, is_shared
 from gradscope.ranks.source.attributes import calls_of
@@ -64,10 +65,13 @@ class _Draws:
 def drawn_more(ranks: Ranks, members: tuple[int, ...]) -> DrawnMore | None:
     """The first such permutation of one of these ranks and of another one."""
     first = members[0]
-    for other in members[1:]:
+    for other in members[1:SEVERAL]:
         with ExitStack() as files:
             here, there = (files.enter_context(load(Path(ranks.rank(one).path))) for one in (first, other))
-            ours, theirs = _draws_of(here), _draws_of(there)
+            ours = _draws_of(here)
+            if not ours.permutations:
+                return None
+            theirs = _draws_of(there)
             for line in ours.permutations.keys() & theirs.permutations.keys():
                 found = _apart(ours, theirs, line)
                 if found is not None and not _may_be_one(here) and _is_parted(ours, line):

@@ -11,7 +11,7 @@ from pathlib import Path
 from gradscope.functions.source import called_name
 from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Site
-from gradscope.ranks.core.copies import Replicas, replicas_of
+from gradscope.ranks.core.copies import SEVERAL, Replicas, replicas_of
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.gradients.counts_apart import Counts, counts_apart
@@ -135,7 +135,7 @@ def _by_counts(found: Counts) -> str:
 
 def _own_mean_beside_others(ranks: Ranks, replicas: Replicas) -> Site | None:
     """The line that divides by a rank's own count, where ranks exchange what one of them has no use for."""
-    for number in replicas.members:
+    for number in replicas.members[:SEVERAL]:
         with load(Path(ranks.rank(number).path)) as recording:
             site = _own_mean(recording, sites_left_unused(recording))
         if site is not None:
