@@ -245,4 +245,4 @@ def _copied(case: Case, new: FlowTensor, began: float) -> Stack:
     stacks = [one.stack for block in between for one in block.operations]
     copies = [stack for stack in stacks if any(site.file.replace("\\", "/").endswith(_COPIES) for site in stack)]
     lines = {user_site(stack) for stack in copies}
-    return made if made in stacks else copies[0] if not made and len(lines) == 1 else ()
+    return made if made in copies else copies[0] if not made and len(lines) == 1 else ()
