@@ -121,7 +121,8 @@ def _may_scale_unseen(recording: Recording, frames: list[Frame], lines: set[str]
     scaling = {getattr(node, "lineno", 0) for node in nodes if _scales(node)}
     if any(f"{file}:{line}" not in lines for line in scaling):
         return True
-    helpers = (one for one in _functions(recording) if one is not frames[0].function)
+    same_file = (one for one in nodes_of(frames[0].tree) if isinstance(one, Function))  # lines are of that
+    helpers = (one for one in same_file if one is not frames[0].function)
     holds = {one.name for one in helpers if scaling & {getattr(node, "lineno", 0) for node in ast.walk(one)}}
     trees = (tree_of(recording, Site(name, 1)) for name in recording.sources())
     named = [_name(node) for tree in trees for node in nodes_of(tree) if isinstance(node, ast.Name | ast.Attribute)]
