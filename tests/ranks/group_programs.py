@@ -291,8 +291,11 @@ def chosen(names):
     return [one for one in functions if one.__code__.co_varnames[: one.__code__.co_argcount] == ("rank",)]
 
 
-def run(folder, rank, programs, world):
-    """Run programs, each recorded into a folder of its own, in a few processes that share them."""
+def run(folder, rank, programs, world, patience=PATIENCE):
+    """Run programs, each recorded into a folder of its own, in a few processes that share them.
+
+    Those of which none waits in vain may be given more patience: a machine may have much else to do.
+    """
     import gradscope  # noqa: F401 (once, before there are several processes)
 
     children = []
@@ -301,7 +304,7 @@ def run(folder, rank, programs, world):
         if child == 0:
             status = 1
             try:
-                _one_after_the_other(folder, rank, programs[share::SHARES], world)
+                _one_after_the_other(folder, rank, programs[share::SHARES], world, patience)
                 status = 0
             finally:
                 os._exit(status)
@@ -310,7 +313,7 @@ def run(folder, rank, programs, world):
     sys.exit(any(statuses))
 
 
-def _one_after_the_other(folder, rank, programs, world):
+def _one_after_the_other(folder, rank, programs, world, patience):
     import gradscope
 
     for found in programs:
@@ -318,7 +321,7 @@ def _one_after_the_other(folder, rank, programs, world):
         place.mkdir(exist_ok=True)
         _meet(place, rank, world)
         store = dist.FileStore(str(Path(folder) / f"{found.__name__}.store"), world)
-        options = {"store": store, "rank": rank, "world_size": world, "timeout": timedelta(seconds=PATIENCE)}
+        options = {"store": store, "rank": rank, "world_size": world, "timeout": timedelta(seconds=patience)}
         file = place / f"run.r{rank:05d}-of-{world:05d}.1.gscope"
         with contextlib.suppress(Exception), gradscope.record(file):
             dist.init_process_group("gloo", **options)

@@ -23,11 +23,11 @@ def own(value):
     return value
 
 
-def batches(rank):
+def batches(of):
     """What a rank measures: the ranks' instruments are not alike."""
-    draws = torch.Generator().manual_seed(7 + rank)
+    draws = torch.Generator().manual_seed(7 + of)
     for _ in range(STEPS):
-        yield (1 + rank) * torch.randn(8, 4, generator=draws) + 3 * rank
+        yield (1 + of) * torch.randn(8, 4, generator=draws) + 3 * of
 
 
 def train(net, rank, loss):
@@ -325,4 +325,4 @@ def healthy_residuals_of_each_rank(rank):
 
 
 if __name__ == "__main__":
-    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)
+    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2, patience=60)
