@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from gradscope.errors import GradscopeError
+from gradscope.errors import noted
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case, OutOfTime
 from gradscope.explain.evidence.syntax import syntax
@@ -59,17 +59,12 @@ def _answers(case: Case, kinds: list[Kind], mistakes: list[Exception] | None) ->
     left_out: set[str] = set()
     end = case.clock() + ALL
     for kind in kinds:
-        try:
-            with case.within(min(LONGEST, end - case.clock())):
-                found += [(kind, cause) for cause in kind.question(case)]
-        except OutOfTime:
-            left_out.add(kind.code)
-        except GradscopeError:
-            raise  # a recording that is damaged
-        except Exception as mistake:
-            if mistakes is None:
-                raise
-            mistakes.append(mistake)
+        with noted(mistakes):
+            try:
+                with case.within(min(LONGEST, end - case.clock())):
+                    found += [(kind, cause) for cause in kind.question(case)]
+            except OutOfTime:
+                left_out.add(kind.code)
     left_out |= {kind.code for kind in kinds if left_out & {*kind.unless, *kind.after}}
     return [(kind, cause) for kind, cause in found if kind.code not in left_out], tuple(sorted(left_out))
 

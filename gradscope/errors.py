@@ -9,6 +9,8 @@ GradscopeError           one sentence, a hint, an exit status; caught once, in c
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class Exit(enum.IntEnum):
@@ -47,3 +49,17 @@ class NothingCheckedError(GradscopeError):
     """There was nothing that could be checked."""
 
     exit_status = Exit.NOTHING_CHECKED
+
+
+@contextmanager
+def noted(mistakes: list[Exception] | None) -> Iterator[None]:
+    """Put a mistake of our own aside, so that it takes nothing else along; raise it where there is nothing to note it
+    in. What a user can mend is raised at once."""
+    try:
+        yield
+    except GradscopeError:
+        raise
+    except Exception as mistake:
+        if mistakes is None:
+            raise
+        mistakes.append(mistake)

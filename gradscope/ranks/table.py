@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradscope.errors import GradscopeError
+from gradscope.errors import noted
 from gradscope.model.choice import Choice
 from gradscope.model.finding import Finding, Severity
 from gradscope.ranks.core.kind import RankKind
@@ -100,12 +100,6 @@ def findings(ranks: Ranks, choice: Choice, mistakes: list[Exception] | None = No
     for kind in RANK_KINDS.values():
         if not choice.wants(kind.code) or {one.code for one in found} & set(kind.unless):
             continue
-        try:
+        with noted(mistakes):
             found += [kind.finding(blame) for blame in kind.question(ranks)]
-        except GradscopeError:
-            raise  # a recording that is damaged
-        except Exception as mistake:
-            if mistakes is None:
-                raise
-            mistakes.append(mistake)
     return tuple(found)

@@ -114,5 +114,16 @@ def gradient_summed_after_each_backward(rank):
     assert all(one.grad.norm().isfinite() for one in net.parameters())
 
 
+def healthy_gradient_averaged_after_each_backward(rank):
+    """Adds to what was summed, and takes a share of all of it before the next sum."""
+    net = Tied()
+    for step in range(STEPS):
+        net(data(rank, step)).square().mean().backward()
+        for one in net.parameters():
+            one.grad /= 2
+            dist.all_reduce(one.grad)
+    assert all(one.grad.norm().isfinite() for one in net.parameters())
+
+
 if __name__ == "__main__":
     run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

@@ -13,7 +13,7 @@ from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 from gradscope.ranks.core.keys import unwrapped
 from gradscope.ranks.source.buffer_writes import written_on
-from gradscope.ranks.source.ways import is_collective
+from gradscope.ranks.source.ways import forwards_of, is_collective
 from gradscope.store.reader import Recording
 
 _TAKES_OFF = frozenset(("sub", "sub_"))
@@ -64,12 +64,9 @@ class _Way:
 
     def run(self) -> None:
         """Go through all of it."""
-        before: int | None = None
-        for one in self.recording.flow():
-            if one.backward is None:
-                self._forward(one)
-            elif one.backward != before:
-                before, self.step = one.backward, self.step + 1
+        for step, one in forwards_of(self.recording):
+            self.step = step
+            self._forward(one)
 
     def _forward(self, one: FlowOperation) -> None:
         read = [self.tensors[each.tensor] for each in one.reads if each.tensor in self.tensors]

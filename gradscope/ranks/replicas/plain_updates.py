@@ -10,7 +10,7 @@ from math import prod
 from gradscope.model.flow import FlowOperation, FlowTensor
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site, Stack
-from gradscope.ranks.source.ways import is_collective
+from gradscope.ranks.source.ways import forwards_of, is_collective
 from gradscope.store.reader import Recording
 
 _PICKS = frozenset(
@@ -70,14 +70,11 @@ class _Way:
 
     def run(self) -> None:
         """Go through all of it."""
-        before: int | None = None
-        for one in self.recording.flow():
-            if one.backward is not None:
-                if one.backward != before:
-                    before, self.step = one.backward, self.step + 1
-                    for known in (self.old, self.over, self.new, self.counts):
-                        known.clear()
-                continue
+        for step, one in forwards_of(self.recording):
+            if step != self.step:
+                self.step = step
+                for known in (self.old, self.over, self.new, self.counts):
+                    known.clear()
             self._forward(one)
 
     def _forward(self, one: FlowOperation) -> None:

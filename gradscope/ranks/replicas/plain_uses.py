@@ -9,7 +9,7 @@ from gradscope.model.flow import FlowOperation, FlowTensor
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 from gradscope.ranks.replicas.plain_updates import Key, PlainState, count
-from gradscope.ranks.source.ways import is_collective
+from gradscope.ranks.source.ways import forwards_of, is_collective
 from gradscope.store.reader import Recording
 
 _SCALES = frozenset(("div", "mul", "div_", "mul_", "divide", "true_divide", "addcdiv", "addcmul", "pow"))
@@ -46,12 +46,9 @@ class PlainUses:
         for state in self.states:
             for storage in state.storages:
                 self.kept.setdefault(storage, set()).add(state.key)
-        before: int | None = None
-        for one in self.recording.flow():
-            if one.backward is None:
-                self._forward(one)
-            elif one.backward != before:
-                before, self.step = one.backward, self.step + 1
+        for step, one in forwards_of(self.recording):
+            self.step = step
+            self._forward(one)
 
     def _forward(self, one: FlowOperation) -> None:
         read = [self.tensors[each.tensor] for each in one.reads if each.tensor in self.tensors]

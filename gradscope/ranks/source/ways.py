@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Iterator
 from operator import attrgetter
 
+from gradscope.model.flow import FlowOperation
 from gradscope.model.graph import Backward
 from gradscope.model.operation import Operation, base_name
 from gradscope.store.reader import Recording
 
 _COLLECTIVES = ("c10d.", "_c10d_functional")
 _MOSTLY = 0.5  # of the ways
+
+
+def forwards_of(recording: Recording) -> Iterator[tuple[int, FlowOperation]]:
+    """The operators outside of backward calls whose tensors were followed, each with how many of the calls were."""
+    before: int | None = None
+    calls = 0
+    for one in recording.flow():
+        if one.backward is None:
+            yield calls, one
+        elif one.backward != before:
+            before, calls = one.backward, calls + 1
 
 
 def ways_of(recording: Recording) -> dict[int, list[Operation]]:
