@@ -1,7 +1,8 @@
 """What the looks cost by which replicas are compared: `python benchmarks/looks.py` prints shares of a step.
 
-After the backward calls 0, 1, 2, 4, 8, ... the norms of each leaf and of its gradient are taken, and which gradients
-collectives are given is noted until the next backward begins. One process, whose model is in DistributedDataParallel.
+After the backward calls 0, 1, 2, 4, 8, ... the norms of each leaf and of its gradient are taken, and those of plain
+tensors that live on as long as these are followed; which gradients collectives are given is noted until the next
+backward begins. One process, whose model is in DistributedDataParallel.
 It is CPU time of the thread that trains, inside of these probes and of whole steps; medians.
 """
 
@@ -26,8 +27,14 @@ from workloads import GPT
 import gradscope
 from gradscope.probes.nonfinite.gradient_norms import GradientNorms
 from gradscope.probes.operators.collective_calls import CollectiveCalls
+from gradscope.probes.operators.plain_states import PlainStates
 
-PARTS = ((GradientNorms, "before"), (GradientNorms, "after"), (CollectiveCalls, "_note_gradients"))
+PARTS = (
+    (GradientNorms, "before"),
+    (GradientNorms, "after"),
+    (PlainStates, "after"),
+    (CollectiveCalls, "_note_gradients"),
+)
 STEPS = 65  # looked at: 0, 1, 2, 4, 8, 16, 32, 64
 LONG = 1000  # steps of a run that is reckoned with
 FIRST = 2  # steps that are unlike the others
