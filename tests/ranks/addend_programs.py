@@ -176,4 +176,4 @@ def healthy_total_of_losses(rank):
 
 
 if __name__ == "__main__":
-    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2, patience=60)
+    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

@@ -228,4 +228,4 @@ def healthy_tried_apart(rank):
 
 
 if __name__ == "__main__":
-    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2, patience=60)
+    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+from marks import waiting
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as Replicated
 
 STEPS = 6
-PATIENCE = 6  # seconds until gloo gives a peer up
+PATIENCE = 6  # seconds until gloo gives a peer up in a program in which one waits in vain
+LONG_PATIENCE = 60  # and in all others: a machine may have much else to do
 SHARES = 4  # processes of a rank, for many programs wait most of the time
 
 
@@ -291,11 +293,8 @@ def chosen(names):
     return [one for one in functions if one.__code__.co_varnames[: one.__code__.co_argcount] == ("rank",)]
 
 
-def run(folder, rank, programs, world, patience=PATIENCE):
-    """Run programs, each recorded into a folder of its own, in a few processes that share them.
-
-    Those of which none waits in vain may be given more patience: a machine may have much else to do.
-    """
+def run(folder, rank, programs, world):
+    """Run programs, each recorded into a folder of its own, in a few processes that share them."""
     import gradscope  # noqa: F401 (once, before there are several processes)
 
     children = []
@@ -304,7 +303,7 @@ def run(folder, rank, programs, world, patience=PATIENCE):
         if child == 0:
             status = 1
             try:
-                _one_after_the_other(folder, rank, programs[share::SHARES], world, patience)
+                _one_after_the_other(folder, rank, programs[share::SHARES], world)
                 status = 0
             finally:
                 os._exit(status)
@@ -313,15 +312,17 @@ def run(folder, rank, programs, world, patience=PATIENCE):
     sys.exit(any(statuses))
 
 
-def _one_after_the_other(folder, rank, programs, world, patience):
+def _one_after_the_other(folder, rank, programs, world):
     import gradscope
 
+    in_vain = waiting(Path(sys.argv[0]))
     for found in programs:
         place = Path(folder) / found.__name__
         place.mkdir(exist_ok=True)
         _meet(place, rank, world)
         store = dist.FileStore(str(Path(folder) / f"{found.__name__}.store"), world)
-        options = {"store": store, "rank": rank, "world_size": world, "timeout": timedelta(seconds=patience)}
+        patience = timedelta(seconds=PATIENCE if found.__name__ in in_vain else LONG_PATIENCE)
+        options = {"store": store, "rank": rank, "world_size": world, "timeout": patience}
         file = place / f"run.r{rank:05d}-of-{world:05d}.1.gscope"
         with contextlib.suppress(Exception), gradscope.record(file):
             dist.init_process_group("gloo", **options)

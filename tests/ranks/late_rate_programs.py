@@ -96,4 +96,4 @@ def healthy_models_of_their_own(rank):
 
 
 if __name__ == "__main__":
-    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2, patience=60)
+    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

@@ -131,4 +131,4 @@ def healthy_parts_over_as_many(rank):
 
 
 if __name__ == "__main__":
-    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2, patience=60)
+    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

@@ -325,4 +325,4 @@ def healthy_residuals_of_each_rank(rank):
 
 
 if __name__ == "__main__":
-    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2, patience=60)
+    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

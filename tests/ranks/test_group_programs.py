@@ -1,7 +1,6 @@
 """Programs of two and of four ranks, run with gloo: each fault is named first, by its line; healthy ones are silent."""
 
 import os
-import re
 import shutil
 import sqlite3
 import subprocess
@@ -19,6 +18,7 @@ from gradscope.model.choice import Choice
 from gradscope.model.finding import Severity
 from gradscope.ranks.gather import gather
 from gradscope.store.reader import load
+from tests.ranks.marks import programs
 
 SCRIPTS = {
     "divided_programs.py": 2,
@@ -101,27 +101,6 @@ HERE = Path(__file__).parent
 LIMIT = 540  # seconds
 
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
-
-
-def programs(script):
-    """By the name of a program: the code that must be found, and its line, None where the mark names no line.
-
-    A mark outside of the program names it, or several: "# expect: GS792 in two_rates, rates".
-    """
-    found, elsewhere = {}, {}
-    name = None
-    for number, line in enumerate(script.read_text(encoding="utf-8").splitlines(), 1):
-        if line.startswith("def "):
-            head = re.match(r"def (\w+)\(rank\):", line)
-            name = head[1] if head else None
-            if name is not None:
-                found[name] = None
-        mark = re.search(r"# expect: (GS\d{3})(?: in (\w+(?:, \w+)*))?", line)
-        if mark and mark[2]:
-            elsewhere |= dict.fromkeys(mark[2].split(", "), (mark[1], number))
-        elif mark and name is not None:
-            found[name] = mark[1], None if line.startswith("def ") else number
-    return {**found, **elsewhere}
 
 
 PROGRAMS = {(script, name): mark for script in SCRIPTS for name, mark in programs(HERE / script).items()}

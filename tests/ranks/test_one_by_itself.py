@@ -60,6 +60,6 @@ def test_a_choice_holds_for_it_too(ranks):
 
 
 def test_what_took_too_long_is_said(ranks, monkeypatch):
-    monkeypatch.setattr("gradscope.anomaly.explain", lambda recording, choice: Report(left_out=("GS741",)))
+    monkeypatch.setattr("gradscope.anomaly.explain", lambda recording, choice, mistakes: Report(left_out=("GS741",)))
     text = RANK_FORMATS["text"](RankPage(report_of(ranks, Choice()), table(ranks.ranks)))
     assert "looking for GS741 took too long" in text
