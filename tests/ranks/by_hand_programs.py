@@ -11,11 +11,11 @@ from torch.func import functional_call
 STEPS = 10
 
 
-def batches(rank):
+def batches(of):
     """One rank has more cells of a battery in a batch than the other."""
-    draws = torch.Generator().manual_seed(20 + rank)
+    draws = torch.Generator().manual_seed(20 + of)
     for _ in range(STEPS):
-        yield torch.randn(5 + 4 * rank, 4, generator=draws)
+        yield torch.randn(5 + 4 * of, 4, generator=draws)
 
 
 def of_all(gradients):

@@ -177,10 +177,10 @@ def leaves_a_step_out(rank):
         dist.all_reduce(torch.ones(1))
 
 
-def batches(rank):
+def batches(of):
     """Some are empty, of each rank at another step; there are equally many."""
-    empty = (2, 4) if rank == 0 else (3,)
-    samples = [data(rank, step)[: 0 if step in empty else 5] for step in range(STEPS)]
+    empty = (2, 4) if of == 0 else (3,)
+    samples = [data(of, step)[: 0 if step in empty else 5] for step in range(STEPS)]
     return torch.utils.data.DataLoader(samples, batch_size=1, collate_fn=torch.cat)
 
 
@@ -297,39 +297,48 @@ def run(folder, rank, programs, world):
     """Run programs, each recorded into a folder of its own, in a few processes that share them."""
     import gradscope  # noqa: F401 (once, before there are several processes)
 
-    children = []
-    for share in range(SHARES):
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                _one_after_the_other(folder, rank, programs[share::SHARES], world)
-                status = 0
-            finally:
-                os._exit(status)
-        children.append(child)
-    statuses = [os.waitpid(child, 0)[1] for child in children]
-    sys.exit(any(statuses))
+    shares = [
+        _forked(lambda share=share: _each(folder, rank, programs[share::SHARES], world)) for share in range(SHARES)
+    ]
+    sys.exit(any(os.waitpid(child, 0)[1] for child in shares))
 
 
-def _one_after_the_other(folder, rank, programs, world):
-    import gradscope
-
+def _each(folder, rank, programs, world):
+    """One after the other, each in a process of its own: one whose group was never made leaves torch in disorder."""
     in_vain = waiting(Path(sys.argv[0]))
     for found in programs:
-        place = Path(folder) / found.__name__
-        place.mkdir(exist_ok=True)
-        _meet(place, rank, world)
-        store = dist.FileStore(str(Path(folder) / f"{found.__name__}.store"), world)
         patience = timedelta(seconds=PATIENCE if found.__name__ in in_vain else LONG_PATIENCE)
-        options = {"store": store, "rank": rank, "world_size": world, "timeout": patience}
-        file = place / f"run.r{rank:05d}-of-{world:05d}.1.gscope"
-        with contextlib.suppress(Exception), gradscope.record(file):
-            dist.init_process_group("gloo", **options)
-            found(rank)
-            dist.destroy_process_group()
-        if dist.is_initialized():
-            dist.destroy_process_group()
+        child = _forked(lambda found=found, patience=patience: _recorded(folder, rank, found, world, patience))
+        assert os.waitpid(child, 0)[1] == 0
+
+
+def _recorded(folder, rank, program, world, patience):
+    import gradscope
+
+    place = Path(folder) / program.__name__
+    place.mkdir(exist_ok=True)
+    _meet(place, rank, world)
+    store = dist.FileStore(str(Path(folder) / f"{program.__name__}.store"), world)
+    file = place / f"run.r{rank:05d}-of-{world:05d}.1.gscope"
+    with contextlib.suppress(Exception), gradscope.record(file):
+        dist.init_process_group("gloo", store=store, rank=rank, world_size=world, timeout=patience)
+        program(rank)
+        dist.destroy_process_group()
+    if dist.is_initialized():
+        dist.destroy_process_group()
+
+
+def _forked(act):
+    """Do something in a process of its own. Returns its number."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            act()
+            status = 0
+        finally:
+            os._exit(status)
+    return child
 
 
 def _meet(place, rank, world):

@@ -11,9 +11,9 @@ from torch.nn.parallel import DistributedDataParallel as Replicated
 BROKEN = 3  # the batch of rank 1 that is unlike the others
 
 
-def rows(rank):
+def rows(of):
     for step in range(STEPS):
-        yield data(rank, step) * (0.01 if (rank, step) == (1, BROKEN) else 1.0)
+        yield data(of, step) * (0.01 if (of, step) == (1, BROKEN) else 1.0)
 
 
 def loud(x):

@@ -60,6 +60,11 @@ class Timeline:
         return tuple(at for at, one in enumerate(self.moments) if one.backward is not None)
 
     @cached_property
+    def places_of_steps(self) -> tuple[int, ...]:
+        """The places of the steps of all optimizers."""
+        return tuple(at for at, _ in self.of(STEP))
+
+    @cached_property
     def has_closures(self) -> bool:
         """Whether an optimizer calls backward from inside of its step."""
         stacks = {id(one.stack): one.stack for one in self.moments if one.backward is not None}

@@ -21,6 +21,7 @@ from gradscope.store.asked import kept
 _LIST = "_foreach_"
 _AVERAGES, _SCALES, _ADDS, _SUBTRACTS, _COPIES = ("lerp_",), ("mul_", "div_"), ("add_",), ("sub_",), ("copy_",)
 _PASSES = ("mul", "div", "detach", "alias", "clone", "_to_copy")
+_MOVES = ("t", "transpose", "permute", "movedim", "numpy_T", "as_strided", "slice", "select", "diagonal", "unfold")
 _SCALE, _AVERAGE, _OTHER = "scale", "average", "other"
 _OWNERS = ("parameters", "named_parameters", "state_dict", "buffers")
 
@@ -69,6 +70,10 @@ class _Edit:
         return _name(operation), [one.tensor for one in operation.reads]
 
     def is_its_own(self, tensor: int) -> bool:
+        """Whether a tensor is the parameter's memory, each element in its place: a matrix is not its transpose."""
+        maker = self.flow.maker(tensor, self.at)
+        if maker is not None and _name(self.flow.operations[maker]) in _MOVES:
+            return False
         return tensor in self.flow.tensors and self.flow.tensors[tensor].storage == self.storage
 
 

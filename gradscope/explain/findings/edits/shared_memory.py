@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
@@ -57,14 +58,17 @@ def loads_itself(case: Case) -> Iterator[Cause]:
     put back.
     """
     aliases = kept_aliases(case)
-    told = set[Site | None]()
+    told, filled = set[Site | None](), set[Site | None]()
     for timeline in timelines(case):
         for at, call in timeline.of(LOAD, ASSIGN):
-            if call.total and call.count == call.total:
+            if call.total and call.count == call.total and call.site not in filled:
                 states = [one.site for place, one in timeline.of(STATE) if place < at and one.module == call.module]
                 kept = next((one for one in reversed(states) if one != call.site), None)
+                if kept is not None and _each_takes(timeline, kept, call.site):
+                    filled.add(call.site)  # what was taken is filled in place, and given back
+                    continue
                 if kept is not None and not _has_stepped(timeline, kept, at):
-                    continue  # a partial load: what was taken is filled in place, and given back
+                    continue  # a partial load: the same
                 is_taken_here = bool(states) and states[-1] == call.site
                 named = _same_object(case, call.site) if kept is None or is_taken_here else None
                 kept = kept if named is None else None
@@ -95,6 +99,18 @@ def _has_stepped(timeline: Timeline, kept: Site, load: int) -> bool:
     """Whether an optimizer has stepped between a line that takes a state, as it first ran, and a load."""
     taken = next((place for place, one in timeline.of(STATE) if one.site == kept), load)
     return any(taken < place < load for place, _ in timeline.of(STEP))
+
+
+def _each_takes(timeline: Timeline, kept: Site, load: Site | None) -> bool:
+    """Whether a line loads several times, each time what was taken since the last step: one load of several takes may
+    be of the first of them."""
+    taken = {_steps_before(timeline, place) for place, one in timeline.of(STATE) if one.site == kept}
+    loads = [_steps_before(timeline, place) for place, one in timeline.of(LOAD, ASSIGN) if one.site == load]
+    return len(loads) > 1 and taken >= set(loads)
+
+
+def _steps_before(timeline: Timeline, place: int) -> int:
+    return bisect_left(timeline.places_of_steps, place)
 
 
 def _same_object(case: Case, load: Site | None) -> Site | None:

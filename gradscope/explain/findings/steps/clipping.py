@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.lines.step_hooks import registered_behind
 from gradscope.explain.deductions.numbers.skipped_steps import skipped_to_the_end
+from gradscope.explain.deductions.steps.clipped_gradients import is_read_by_a_step
 from gradscope.explain.deductions.steps.small_updates import FEW, clipped_lines, frozen, low_dtype_at, unchanged
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import made_at
@@ -42,7 +43,8 @@ def clipped_after_step(case: Case) -> Iterator[Cause]:
     How it is found: each time that the line ran, the last that happened before it was a step and the next after it a
     backward (or a zero_grad, or the end). A call whose bound is infinite measures, and is left out, and so is one
     that comes before the first backward: a function that computes the loss is no place to clip either. Where the step
-    calls it, as a hook, the line that registers it is named.
+    calls it, as a hook, the line that registers it is named. What a recorded step reads afterwards is left out: of two
+    optimizers one may have stepped before, and the other steps by what was clipped.
     """
     for timeline in timelines(case):
         lines: dict[Site, list[bool]] = defaultdict(list)
@@ -54,7 +56,8 @@ def clipped_after_step(case: Case) -> Iterator[Cause]:
                 if before is not None:  # before all else there is no gradient yet, as where the loss is computed
                     lines[call.site].append(before.has(STEP) and not (after is not None and after.has(STEP)))
         for site, useless in lines.items():
-            if len(useless) >= _TIMES and all(useless) and not timeline.has_closures:
+            late = len(useless) >= _TIMES and all(useless) and not timeline.has_closures
+            if late and not is_read_by_a_step(case, stacks[site]):
                 yield _clipped_late(case, timeline, stacks[site], len(useless))
 
 
