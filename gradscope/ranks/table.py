@@ -19,7 +19,7 @@ from gradscope.ranks.gradients import (
     weighed,
     weighed_apart,
 )
-from gradscope.ranks.meeting import stopped, stragglers
+from gradscope.ranks.meeting import stopped, stragglers, thrown_away
 from gradscope.ranks.replicas import buffers, gathered, ordered, replicas
 
 _APART = ("GS793", "GS789", "GS795", "GS796")
@@ -35,6 +35,13 @@ RANK_KINDS = {
         RankKind("GS796", "gradients-not-averaged", Severity.ERROR, replicas.not_averaged, unless=("GS793",)),
         RankKind("GS795", "replicas-start-apart", Severity.WARNING, replicas.start_apart, unless=("GS793", "GS789")),
         RankKind("GS792", "replicas-drift", Severity.WARNING, replicas.drifted, unless=_APART),
+        RankKind(
+            "GS911",
+            "result-thrown-away",
+            Severity.WARNING,
+            thrown_away.throws_away,
+            unless=("GS790", "GS791", "GS793"),
+        ),
         RankKind("GS783", "mean-of-means", Severity.WARNING, weighed.means_of_means, unless=("GS796",)),
         RankKind(
             "GS797",

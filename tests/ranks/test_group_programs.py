@@ -84,6 +84,7 @@ SCRIPTS = {
     "kept_back_programs.py": 2,
     "round_programs.py": 2,
     "running_programs.py": 2,
+    "thrown_programs.py": 2,
     "total_programs.py": 2,
     "trip_programs.py": 2,
     "yielded_programs.py": 2,
