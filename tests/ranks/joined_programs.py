@@ -114,8 +114,8 @@ class Doors(nn.Module):
         return scores.gather(1, door[:, None])
 
 
-def leaning(rank, balance):
-    doors = Doors()
+def leaning(rank, balance, make=Doors):
+    doors = make()
     net = Replicated(doors, broadcast_buffers=False)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     optimizer.register_step_post_hook(lambda *_: balance(doors))
@@ -143,6 +143,40 @@ def healthy_hook_leans_by_all(rank):
         doors.taken = torch.zeros(3)
 
     leaning(rank, balance)
+
+
+class CountedDoors(Doors):
+    """Keeps what was taken with the rest of its state, and adds to it in place."""
+
+    def __init__(self):
+        super().__init__()
+        del self.taken
+        self.register_buffer("taken", torch.zeros(3))
+
+    def forward(self, x):
+        scores = self.ways(x).sigmoid()
+        door = (scores + self.lean).argmax(1)
+        self.taken.add_(torch.bincount(door, minlength=3))
+        return scores.gather(1, door[:, None])
+
+
+def hook_leans_by_its_own_counter(rank):
+    def balance(doors):
+        taken = doors.taken.clone()  # expect: GS797
+        doors.lean.add_(torch.sign(taken.mean() - taken), alpha=0.01)
+        doors.taken.zero_()
+
+    leaning(rank, balance, CountedDoors)
+
+
+def healthy_hook_leans_by_the_counters_of_all(rank):
+    def balance(doors):
+        taken = doors.taken.clone()
+        dist.all_reduce(taken)
+        doors.lean.add_(torch.sign(taken.mean() - taken), alpha=0.01)
+        doors.taken.zero_()
+
+    leaning(rank, balance, CountedDoors)
 
 
 def named(net, wanted):

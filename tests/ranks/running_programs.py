@@ -90,6 +90,33 @@ class Rebinds(Plain):
         return (x - self.mean) / (self.spread + 1e-3)
 
 
+class Merges(Plain):
+    """Puts what a slope's snow is like today together with what it was like before, as Chan's formula does."""
+
+    def __init__(self, agreed):
+        super().__init__()
+        self.agreed = agreed
+        self.register_buffer("mean", torch.zeros(4))
+        self.register_buffer("variance", torch.ones(4))
+        self.register_buffer("many", torch.ones(1))
+
+    @torch.no_grad()
+    def see(self, x):
+        depths = x.clamp_min(-20)
+        parts = torch.stack([depths.sum(0), depths.square().sum(0)])  # expect: GS797 in own_depths
+        sums, squares = self.agreed(parts)
+        mean = sums / len(x)
+        apart = mean - self.mean
+        many = self.many + len(x)
+        spread = self.variance * self.many + squares - len(x) * mean.square()
+        self.variance.copy_((spread + apart.square() * self.many * len(x) / many) / many)
+        self.mean += apart * len(x) / many
+        self.many.copy_(many)
+
+    def forward(self, x):
+        return (x - self.mean) / (self.variance + 1e-3).sqrt()
+
+
 class OfBatches(Follows):
     """Normalises by the batch, and keeps for later what is to be normalised by then, as torch's own does."""
 
@@ -148,6 +175,14 @@ def own_heights(rank):
 
 def healthy_heights_of_all(rank):
     train(rank, Rebinds(of_all))
+
+
+def own_depths(rank):
+    train(rank, Merges(own))
+
+
+def healthy_depths_of_all(rank):
+    train(rank, Merges(of_all))
 
 
 def healthy_of_each_rank_on_purpose(rank):

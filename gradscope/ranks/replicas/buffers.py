@@ -53,9 +53,9 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         Compute what goes into the buffer from the batches of all ranks (SyncBatchNorm, an all_reduce, an all_gather),
         draw it from one seed, leave the broadcast on, or register what is each rank's own with persistent=False.
     How it is found:
-        The norms of buffers that a state_dict() has, at the backward calls 0, 1, 2, 4, 8, ...: not the same on all
-        ranks, and changed since the first look, where the wrapper was told not to broadcast them. Where the program's
-        own lines write such a buffer, the line is that which computes what is first written, else the write; or that
+        The norms of buffers of a state_dict() at the backward calls 0, 1, 2, 4, 8, ...: not the same on all ranks, and
+        changed since the first look, where the wrapper was told not to broadcast them. Where the program's own lines
+        write such a buffer, the line is that which computes over samples what is first written, else the write; or that
         which parts it, as below, where it was the same at a look before. Of a module of torch's the line is that of the
         wrapper. A buffer that stays as it was is told where the one line that registers it puts torch's random numbers
         into it, drawn without a generator. Of ranks that average by hand: a buffer that is not the same on all ranks at

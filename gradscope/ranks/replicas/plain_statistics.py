@@ -13,8 +13,9 @@ from gradscope.model.site import Site
 from gradscope.ranks.core.copies import Replicas, first_apart, looks_of
 from gradscope.ranks.core.known import NOISE, Ranks
 from gradscope.ranks.replicas.own_statistics import sends_more
-from gradscope.ranks.replicas.plain_updates import PlainState, count, plain_states, sampled_at
+from gradscope.ranks.replicas.plain_updates import PlainState, plain_states, sampled_at
 from gradscope.ranks.replicas.plain_uses import PlainUses
+from gradscope.ranks.source.sampled_lines import count
 from gradscope.store.rank_reader import read_plain_states
 from gradscope.store.reader import Recording, load
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import prod
 
 from gradscope.model.flow import FlowOperation, FlowTensor
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site, Stack
+from gradscope.ranks.source.sampled_lines import count, is_over
 from gradscope.ranks.source.ways import forwards_of, is_collective
 from gradscope.store.reader import Recording
 
@@ -106,7 +106,7 @@ class _Way:
             return None
         size = max(map(count, made))
         states = [roots for each in read if count(each) == size for roots in [self._roots(each)] if roots]
-        if any(_is_over(each, made[0]) for each in read):
+        if any(is_over(each, made[0]) for each in read):
             over = _Over(one.operation.stack, _learned(one), frozenset().union(*map(self._sources, read)))
             return self._update(one, states, made[0], over) if states and name.rstrip("_") in _ADDS else over
         overs = [self.over[each.storage] for each in read if each.storage in self.over]
@@ -185,20 +185,10 @@ def sampled_at(update: Update) -> Site | None:
     return next(same, site)
 
 
-def count(tensor: FlowTensor) -> int:
-    """How many numbers it has."""
-    return prod(tensor.type.shape)
-
-
 def _follows(one: Update, other: Update) -> bool:
     """Whether one is of the step before or after the other, and one makes what the other begins with."""
     first, second = (one, other) if one.step < other.step else (other, one)
     return second.step == first.step + 1 and second.old == first.new
-
-
-def _is_over(read: FlowTensor, made: FlowTensor) -> bool:
-    """Whether what was read has more numbers, and others than what is made of them: samples are what it begins with."""
-    return count(read) > count(made) and read.type.shape[:1] != made.type.shape[:1]
 
 
 def _learned(one: FlowOperation) -> bool:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from gradscope.model.flow import FlowOperation, FlowTensor
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
-from gradscope.ranks.replicas.plain_updates import Key, PlainState, count
+from gradscope.ranks.replicas.plain_updates import Key, PlainState
+from gradscope.ranks.source.sampled_lines import count
 from gradscope.ranks.source.ways import forwards_of, is_collective
 from gradscope.store.reader import Recording
 

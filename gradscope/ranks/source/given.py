@@ -245,6 +245,12 @@ def bound_in(frame: Frame, name: str, line: int) -> tuple[int, ast.expr] | None:
     return None
 
 
+def stands_in(frame: Frame, line: int) -> bool:
+    """Whether a line is one of a function."""
+    first = getattr(frame.function, "lineno", 0)
+    return first <= line <= (getattr(frame.function, "end_lineno", None) or 0)
+
+
 def _nothing_inside(value: ast.expr) -> None:
     """What is made or converted by a call is followed no further."""
 

@@ -11,7 +11,7 @@ from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Site, Stack, user_frames
 from gradscope.ranks.core.keys import unwrapped
 from gradscope.ranks.source.buffer_writes import written_on
-from gradscope.ranks.source.given import Frame, bound_in, frames_of
+from gradscope.ranks.source.given import Frame, bound_in, frames_of, stands_in
 from gradscope.ranks.source.syntax import at_line
 from gradscope.ranks.source.ways import is_collective
 from gradscope.store.reader import Recording
@@ -128,7 +128,7 @@ def _renamed(frame: Frame, value: ast.expr) -> int | None:
         while isinstance(value, (ast.Subscript, ast.Attribute, ast.Call)):
             value = value.func if isinstance(value, ast.Call) else value.value
         bound = bound_in(frame, value.id, line) if isinstance(value, ast.Name) else None
-        if bound is None or not _stands_in(frame, bound[0]):
+        if bound is None or not stands_in(frame, bound[0]):
             return None
         line, value = bound
         if isinstance(value, ast.Name):
@@ -179,11 +179,6 @@ def _touched(statement: ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign) -
         called = statement.value.func
         if isinstance(called, ast.Name) or (isinstance(called, ast.Attribute) and called.attr.startswith(_SENT)):
             yield from ast.walk(statement.value)
-
-
-def _stands_in(frame: Frame, line: int) -> bool:
-    first = getattr(frame.function, "lineno", 0)
-    return first <= line <= (getattr(frame.function, "end_lineno", None) or 0)
 
 
 def _exchanging(recording: Recording) -> set[_Line]:
