@@ -94,7 +94,7 @@ def logarithm_behind_a_check_of_gradients(rank):
     answers = []
 
     def loss_of(out):
-        return (out.square() * (1 - rank * (len(answers) == BROKEN))).log().mean()  # expect: GS793
+        return (out.square() * (1 - rank * (len(answers) >= BROKEN))).log().mean()  # expect: GS793
 
     def refuses(net):
         bad = torch.tensor([float(not all(torch.isfinite(one.grad).all() for one in net.parameters()))])
@@ -103,6 +103,29 @@ def logarithm_behind_a_check_of_gradients(rank):
         return bool(bad)
 
     steps(rank, lambda x, loss: False, data, loss_of, refuses)
+
+
+def all_refuse(net):
+    bad = torch.tensor(float(not all(torch.isfinite(one.grad).all() for one in net.parameters())))
+    dist.all_reduce(bad, op=dist.ReduceOp.MAX)
+    return bool(bad)
+
+
+def healthy_batch_left_out_by_all(rank):
+    """All ranks clear what a broken batch gave, and go on."""
+    steps(rank, lambda x, loss: False, after=all_refuse)
+
+
+def logarithm_behind_a_batch_left_out_by_all(rank):
+    """The check comes too early for the loss of a later step, which is what does harm."""
+    answers = []
+
+    def loss_of(out):
+        answers.append(None)
+        zero = rank * (len(answers) == STEPS - 1)
+        return (out.square() * (1 - zero) + zero * 0).log().mean()  # expect: GS793
+
+    steps(rank, lambda x, loss: False, loss_of=loss_of, after=lambda net: len(answers) < STEPS - 1 and all_refuse(net))
 
 
 def told_and_not_used(rank):

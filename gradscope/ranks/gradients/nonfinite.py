@@ -14,6 +14,7 @@ from gradscope.ranks.core.known import Ranks, Told
 from gradscope.ranks.core.words import named
 from gradscope.ranks.gradients.born_in_backward import born_in_backward
 from gradscope.ranks.gradients.halved import summed_in_half
+from gradscope.ranks.gradients.passed_over import with_what_did_harm
 from gradscope.ranks.gradients.scaled import decided_apart
 from gradscope.ranks.gradients.sent_checks import sent_check
 from gradscope.ranks.gradients.spread import source_of
@@ -49,14 +50,17 @@ def nonfinite(ranks: Ranks) -> Iterator[Blame]:
         times the number of ranks, divides a sum over all, the line is that of the number. Where all ranks have it from
         one operator and line, the line is that which `gradscope explain` names for the first, that of a training which
         diverges among them; where an optimizer was the first to read NaN, after gradients were summed in float16, that
-        which makes what is summed.
+        which makes what is summed. A backward after which all ranks clear the gradients without a step, and go on to
+        step, is left out: together they passed the batch over.
     """
-    bad = [one for one in ranks.ranks if one.nonfinite is not None]
     if len(ranks.ranks) < 2:
         return
-    if not bad:
+    if all(one.nonfinite is None for one in ranks.ranks):
         if (found := born_in_backward(ranks)) is not None:
             yield found
+        return
+    bad = with_what_did_harm(ranks)
+    if not bad:
         return
     first = min(one.nonfinite for one in bad if one.nonfinite is not None)
     early = [one for one in bad if one.nonfinite == first]
