@@ -25,6 +25,7 @@ SCRIPTS = {
     "added_programs.py": 2,
     "addend_programs.py": 2,
     "between_programs.py": 2,
+    "early_programs.py": 2,
     "group_programs.py": 2,
     "guarded_programs.py": 2,
     "joined_programs.py": 2,

@@ -23,6 +23,7 @@ from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks, Told
 from gradscope.ranks.gradients.late_sums import summed_late
 from gradscope.ranks.gradients.lost_sums import LostSum, lost_sums
+from gradscope.ranks.gradients.summed_early import summed_early
 from gradscope.ranks.gradients.unread import unread_broadcast
 from gradscope.ranks.replicas.added_alone import added_alone
 from gradscope.ranks.replicas.copied import copied_before
@@ -142,9 +143,10 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         equally often are left out.
         The line is that of what is not the same on the ranks: an optimizer or a schedule with a rate of its own; the
         condition, in whatever function, by which one rank leaves out a step, an exchange or the loading of a state, or
-        what that condition measures; a loop in which the ranks sum gradients of different parameters; what adds a
-        rank's own gradient behind the exchange, selects what is exchanged, passes some by in a broadcast, or draws and
-        writes a weight on one rank; else what first wrote the parameter since the last look.
+        what that condition measures; a loop in which the ranks sum gradients of different parameters; the condition
+        that counts, by which gradients are summed before the last backward of a step; what adds a rank's own gradient
+        behind the exchange, selects what is exchanged, passes some by in a broadcast, or draws and writes a weight on
+        one rank; else what first wrote the parameter since the last look.
         Told by the line that makes or steps them are parameters that nobody averages where most others are, and those
         of parts that are exchanged at the start alone; both as a hint, for a rank may keep a part for itself. Where
         ranks hold parts of one model, so are replicated parameters whose gradient no node sums on its way back, or that
@@ -253,10 +255,12 @@ def _added_alone(ranks: Ranks, found: Apart) -> Told | None:
 
 
 def _late(ranks: Ranks, found: Apart) -> Told | None:
-    """Why what a program sums itself does not keep a parameter equal, and the line."""
+    """Why what a program sums itself, too late or too early, does not keep a parameter equal, and the line."""
     number = found.odd[0]
     with load(Path(ranks.rank(number).path)) as recording:
-        return summed_late(recording, ranks.averaging[number], ranks.own(number, found.leaf))
+        own = ranks.own(number, found.leaf)
+        late = summed_late(recording, ranks.averaging[number], own)
+        return late or summed_early(ranks, number, recording, own)
 
 
 def not_averaged(ranks: Ranks) -> Iterator[Blame]:

@@ -75,3 +75,22 @@ def _counted(function: ast.AST) -> Iterator[ast.expr]:
 
 def _named(node: ast.expr) -> str:
     return f".{node.attr}" if isinstance(node, ast.Attribute) else ast.unparse(node)
+
+
+def asks_for_a_count(recording: Recording, value: ast.expr) -> bool:
+    """Whether a value is the rest of a division, or compares what a program counts: trips of a loop, or what it adds
+    to."""
+    rest = any(isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) for node in ast.walk(value))
+    compared = (node for node in ast.walk(value) if isinstance(node, ast.Compare))
+    asked = {_named(each) for node in compared for each in (node.left, *node.comparators) if isinstance(each, _Place)}
+    return rest or bool(asked & set(_all_counted(recording)))
+
+
+def _all_counted(recording: Recording) -> Iterator[str]:
+    """What functions of a program count, anywhere."""
+    trees = [tree_of(recording, Site(file, 1, "")) for file in sorted(recording.sources())]
+    for node in (node for tree in trees for node in nodes_of(tree)):
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and isinstance(node.target, _Place):
+            yield _named(node.target)
+        if isinstance(node, Function):
+            yield from _trips(node)
