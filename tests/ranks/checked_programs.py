@@ -143,5 +143,85 @@ def told_and_not_used(rank):
     steps(rank, skips, data, loss_of)
 
 
+def marked_in(rank, step):
+    """Data and which of them are marked: none in one step of one rank."""
+    x = data(rank, step)
+    return x, (x[:, 0] > 0) if (rank, step) != (1, BROKEN) else torch.zeros(len(x), dtype=torch.bool)
+
+
+def marked_steps(rank, agree, loss_of):
+    """Leaves out a step in which nothing is marked, as far as the ranks agree."""
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        x, marked = marked_in(rank, step)
+        out = net(x).square()
+        if not agree(marked):
+            continue
+        optimizer.zero_grad()
+        loss_of(out, marked).backward()
+        optimizer.step()
+
+
+def marked_by_the_first_rank(rank):
+    """As in https://github.com/ecmwf/WeatherGenerator/pull/2718."""
+
+    def agree(marked):
+        some = torch.tensor([float(marked.sum() > 0)])
+        dist.broadcast(some, src=0)  # expect: GS793
+        return bool(some)
+
+    marked_steps(rank, agree, lambda out, marked: (out[:, 0] * marked).sum() / marked.sum())
+
+
+def first_says(question):
+    """All ranks go by the answer of one."""
+
+    def ask(*given):
+        answer = [bool(question(*given))]
+        dist.broadcast_object_list(answer, src=0)  # expect: GS793 in marked_by_a_question
+        return answer[0]
+
+    return ask
+
+
+@first_says
+def has_some(marked):
+    return marked.any()
+
+
+def marked_by_a_question(rank):
+    """The mean of no numbers."""
+    marked_steps(rank, has_some, lambda out, marked: out[marked].mean())
+
+
+def healthy_marked_by_all(rank):
+    def agree(marked):
+        some = torch.tensor([float(marked.any())])
+        dist.all_reduce(some, op=dist.ReduceOp.MIN)
+        return bool(some)
+
+    marked_steps(rank, agree, lambda out, marked: (out[:, 0] * marked).sum() / marked.sum())
+
+
+def nothing_behind_a_check_of_marks(rank):
+    """What divides is zero for another reason: the check was of other things."""
+
+    def loss_of(out, marked):
+        weight = torch.full((len(out),), 1.0 - rank)
+        return (out[:, 0] * weight).sum() / weight.sum()  # expect: GS793
+
+    marked_steps(rank, has_some, loss_of)
+
+
+def logarithm_of_marks_behind_a_check(rank):
+    """A check whether anything is marked would let through what is marked as well."""
+
+    def loss_of(out, marked):
+        return (marked.sum() * (1.0 - rank) - 1.0).log() + out.mean()  # expect: GS793
+
+    marked_steps(rank, has_some, loss_of)
+
+
 if __name__ == "__main__":
     run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

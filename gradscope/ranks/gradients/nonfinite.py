@@ -17,6 +17,7 @@ from gradscope.ranks.gradients.halved import summed_in_half
 from gradscope.ranks.gradients.passed_over import with_what_did_harm
 from gradscope.ranks.gradients.scaled import decided_apart
 from gradscope.ranks.gradients.sent_checks import sent_check
+from gradscope.ranks.gradients.sent_counts import sent_count
 from gradscope.ranks.gradients.spread import source_of
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import load
@@ -44,14 +45,15 @@ def nonfinite(ranks: Ranks) -> Iterator[Blame]:
         The first backward of each rank whose root was not finite, and the operator that gave the first such value.
         Where a rank made a step of a GradScaler that another one left out, after it had looked for infinite gradients
         and before these were averaged, the line is that of the look; where a check of the loss, or of data that were
-        not finite before the model was given them, is sent to all by a rank that had none, it is the line that sends
-        it; else that which `gradscope explain` names. Of a value that all ranks have in one step: the rank that had it
-        before a collective after which the others had it. Where ranks have other numbers of samples and such a number,
-        times the number of ranks, divides a sum over all, the line is that of the number. Where all ranks have it from
-        one operator and line, the line is that which `gradscope explain` names for the first, that of a training which
-        diverges among them; where an optimizer was the first to read NaN, after gradients were summed in float16, that
-        which makes what is summed. A backward after which all ranks clear the gradients without a step, and go on to
-        step, is left out: together they passed the batch over.
+        not finite before the model was given them, is sent to all by a rank that had none, or one whether there is
+        anything at all, where nothing is divided by nothing, it is the line that sends it; else that which `gradscope
+        explain` names. Of a value that all ranks have in one step: the rank that had it before a collective after which
+        the others had it. Where ranks have other numbers of samples and such a number, times the number of ranks,
+        divides a sum over all, the line is that of the number. Where all ranks have it from one operator and line, the
+        line is that which `gradscope explain` names for the first, that of a training which diverges among them; where
+        an optimizer was the first to read NaN, after gradients were summed in float16, that which makes what is summed. A backward
+        after which all ranks clear the gradients without a step, and go on to step, is left out: together they passed the
+        batch over.
     """
     if len(ranks.ranks) < 2:
         return
@@ -157,9 +159,12 @@ def _sent(ranks: Ranks, one: Rank, backward: int) -> Told | None:
     """Why a check for what is not finite let a backward of a rank through: it goes by another rank's answer."""
     with load(Path(one.path)) as recording, damage_is_one_sentence(recording.path):
         found = sent_check(ranks, one, recording, backward)
-    if found is None:
+        counted = sent_count(ranks, one, recording, backward) if found is None else None
+    if found is not None:
+        return f"of the check for such values, what rank {found.root} finds is sent to all", found.site
+    if counted is None:
         return None
-    return f"of the check for such values, what rank {found.root} finds is sent to all", found.site
+    return f"whether there is anything to learn from, rank {counted.root} decides for all by its own data", counted.site
 
 
 def _later(bad: list[Rank], early: list[Rank]) -> tuple[Related, ...]:

@@ -21,7 +21,7 @@ from gradscope.store.reader import Recording
 _CHECKS = frozenset(("isfinite", "isnan", "isinf"))
 _SENDS = frozenset(("broadcast", "broadcast_object_list"))
 _GIVEN = ("tensor", "object_list")  # as these call what they send
-_OPERATORS = ("c10d.broadcast", "_c10d_functional.broadcast")
+OPERATORS = ("c10d.broadcast", "_c10d_functional.broadcast")
 _NEEDS = ast.If | ast.While | ast.Return | ast.Assign | ast.AnnAssign  # statements by which something is decided
 
 
@@ -37,7 +37,7 @@ def sent_check(ranks: Ranks, one: Rank, recording: Recording, backward: int) -> 
     """The last such check on the way of a rank to a backward whose loss is not finite, of that loss, or of data that
     were not finite when the model was given them; None where the rank's own answer is what is sent."""
     for operation in reversed(ways_of(recording).get(backward, [])):
-        if operation.name.startswith(_OPERATORS):
+        if operation.name.startswith(OPERATORS):
             root = root_of(ranks, operation)
             if root not in (None, one.rank) and is_of_this_step(recording, operation.stack, backward, _checked):
                 return None if operation.site is None or root is None else SentCheck(operation.site, root)
@@ -57,8 +57,8 @@ def is_of_this_step(
     """Whether what is sent is needed, and comes of asking what a backward starts from, or the model is given before it;
     `asked`: what an expression asks about, if it does."""
     frames = frames_of(recording, stack)
-    sent = _sent(frames[0]) if frames else None
-    if sent is None or not _is_needed(frames[0], sent):
+    sent = what_is_sent(frames[0]) if frames else None
+    if sent is None or not is_needed(frames[0], sent):
         return False
     passed: list[tuple[list[Frame], ast.expr]] = []
 
@@ -72,21 +72,21 @@ def is_of_this_step(
     ends = list(_ends(recording, backward))
     return any(
         names & _named_at(recording, end, frame.site, whole)
-        for frame, names in _handed(around, asked(value))
+        for frame, names in handed(around, asked(value))
         for end, whole in ends
     )
 
 
-def _sent(frame: Frame) -> ast.expr | None:
+def what_is_sent(frame: Frame) -> ast.expr | None:
     """What a line of a frame sends."""
     for node in ast.walk(frame.function):
-        if isinstance(node, ast.Call) and called_name(node) in _SENDS and _is_at(node, frame.site.line):
+        if isinstance(node, ast.Call) and called_name(node) in _SENDS and is_at(node, frame.site.line):
             by_name = (one.value for one in node.keywords if one.arg in _GIVEN)
             return next(iter((*node.args[:1], *by_name)), None)
     return None
 
 
-def _is_needed(frame: Frame, sent: ast.expr) -> bool:
+def is_needed(frame: Frame, sent: ast.expr) -> bool:
     """Whether something below a line is decided, kept or returned by what was sent."""
     names, line = names_in(sent), frame.site.line
     below = (node for node in ast.walk(frame.function) if isinstance(node, _NEEDS) and node.lineno > line)
@@ -101,7 +101,7 @@ def _checked(value: ast.expr) -> list[ast.expr]:
     return [*(one for call in calls for one in call.args), *called]
 
 
-def _handed(frames: list[Frame], checked: list[ast.expr]) -> Iterator[tuple[Frame, set[str]]]:
+def handed(frames: list[Frame], checked: list[ast.expr]) -> Iterator[tuple[Frame, set[str]]]:
     """The names of what is checked, in each function that hands it on, the innermost first."""
     names = {name for one in checked for name in names_in(one)}
     for at, frame in enumerate(frames):
@@ -128,7 +128,7 @@ def _named_at(recording: Recording, stack: Stack, after: Site, whole: bool) -> s
     """The names on the line of a function at which it came to an end, below another line of it; those that calls are
     given there, if not `whole`."""
     lines = [site.line for site in stack if site.is_in_function_of(after) and site.line > after.line]
-    nodes = [node for node in statements(recording, after) if lines and _is_at(node, lines[-1])]
+    nodes = [node for node in statements(recording, after) if lines and is_at(node, lines[-1])]
     if not nodes:
         return set()
     node = max(nodes, key=lambda one: one.lineno)
@@ -143,5 +143,6 @@ def _arguments(call: ast.Call) -> Iterator[ast.expr]:
             yield one
 
 
-def _is_at(node: ast.stmt | ast.expr, line: int) -> bool:
+def is_at(node: ast.stmt | ast.expr, line: int) -> bool:
+    """Whether something stands on a line, or reaches over it."""
     return node.lineno <= line <= (node.end_lineno or 0)
