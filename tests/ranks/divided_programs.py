@@ -96,6 +96,75 @@ def two_terms_over_all(rank):
     train(rank, less_than_nothing)
 
 
+def train_on_selected(rank, loss_of):
+    """A loss of the stars that are seen, and of how many those are."""
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.02)
+    for step in range(2 * STEPS):
+        x, seen = stars(rank, step)
+        errors = (net(x)[:, 0] - x.sum(1)).square()
+        loss = loss_of(errors, seen)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def number_of_all(seen):
+    return of_all(seen.sum()).clamp(min=1).item()  # expect: GS767 in selected_over_a_number, a_term_over_a_number
+
+
+def selected_over_a_number(rank):
+    train_on_selected(rank, lambda errors, seen: errors[seen].sum() / number_of_all(seen))
+
+
+def a_term_over_a_number(rank):
+    """As in https://github.com/nickgkan/butd_detr/issues/48: the other terms are means of each rank's own."""
+    train_on_selected(rank, lambda all, seen: all.mean() + 0.7 * (all.masked_select(seen).sum() / number_of_all(seen)))
+
+
+def healthy_half_over_the_mean_number(rank):
+    """What a loss weighs is one by the number of all, for it weighs a half."""
+
+    def loss_of(errors, seen):
+        return errors.mean() + 0.5 * (errors[seen].sum() / (of_all(seen.sum()) / ranks()).item())
+
+    train_on_selected(rank, loss_of)
+
+
+def healthy_selected_over_a_mean_number(rank):
+    def loss_of(errors, seen):
+        count = of_all(seen.sum()).item()
+        count = count / ranks()
+        return errors[seen].sum() / max(count, 1.0)
+
+    train_on_selected(rank, loss_of)
+
+
+def healthy_selected_over_a_number_times_the_ranks(rank):
+    train_on_selected(rank, lambda errors, seen: errors[seen].sum() / number_of_all(seen) * ranks())
+
+
+def healthy_selected_over_the_greatest_number(rank):
+    """Padded to the length of the longest: a number that all ranks have alike, and no total."""
+
+    def loss_of(errors, seen):
+        most = seen.sum().float()
+        dist.all_reduce(most, op=dist.ReduceOp.MAX)
+        return errors[seen].sum() / most.item()
+
+    train_on_selected(rank, loss_of)
+
+
+def healthy_numbers_that_are_shown(rank):
+    shown = []
+
+    def loss_of(errors, seen):
+        shown.append(number_of_all(seen))
+        return errors.sum() / len(errors)
+
+    train_on_selected(rank, loss_of)
+
+
 def healthy_times_a_share_of_a_mean(rank):
     train(rank, lambda total, count: total * (ranks() / of_all(count)))
 

@@ -18,6 +18,7 @@ from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.gradients.divided_alone import divided_alone
 from gradscope.ranks.gradients.divided_by_all import divided_by_all
+from gradscope.ranks.gradients.divided_by_total import divided_by_total
 from gradscope.ranks.gradients.reduced import DIVIDES, divisors, is_hooked, meetings_of, meets_nobody
 from gradscope.ranks.gradients.sharded_means import sharded_of
 from gradscope.ranks.source.deciding import names_their_number, origin
@@ -67,7 +68,8 @@ def averaged_twice(ranks: Ranks) -> Iterator[Blame]:
         own, nothing is scaled before the step, nor by the number of ranks in the source but by operators. The same of
         a sum of losses, to which additions alone lead, that is divided by what is summed over all ranks, or multiplied
         by one by that, and was computed without gradients; FSDP may average then, and ranks send each other a few
-        numbers alone.
+        numbers alone. Or a sum of selected losses, be it one term of several, by a plain number, which is in three
+        backward calls how many all ranks have together, as what the nodes receive tells.
     """
     yield from islice(chain(_by_the_wrapper(ranks), _by_counts(ranks)), 1)
 
@@ -78,6 +80,7 @@ def _by_counts(ranks: Ranks) -> Iterator[Blame]:
     for name, replicas in chain(((_WRAPPER, one) for one in wrapped), (("FSDP", one) for one in sharded_of(ranks))):
         with load(Path(ranks.rank(replicas.members[0]).path)) as recording:
             site = divided_by_all(ranks, replicas, recording)
+        site = site or divided_by_total(ranks, replicas)
         if site is not None:
             world = len(replicas.members)
             yield Blame(

@@ -28,6 +28,7 @@ _TIMES = frozenset(("mul", "mul_"))
 _CARRIES = frozenset(("neg", "add", "add_", "clone", "squeeze", "view", "_to_copy"))
 _SCALES = re.compile(r"(Div|Mul)Backward\d")
 _ONE = "ones_like"
+_READS = "_local_scalar_dense"
 _TOTALS = re.compile(r"(Sum|NllLoss|NllLoss2D|MseLoss|L1Loss|SmoothL1Loss|HuberLoss)Backward\d")
 _PASSES = re.compile(r"(Add|Neg|Sub|ToCopy|Squeeze|View|Reshape)Backward\d")
 _FEW = 16  # numbers that are sent: more may be activations, through which ranks have parts in each other's losses
@@ -108,20 +109,31 @@ class _Counts:
 
 def divided_by_all(ranks: Ranks, replicas: Replicas, recording: Recording) -> Site | None:
     """The line that divides the losses; None where anything else in the program takes the division back."""
-    if len(replicas.members) < len(ranks.ranks) or ranks.averaging[replicas.members[0]].by_hand:
+    if is_scaled_otherwise(ranks, replicas, recording):
         return None
-    if not have_own_losses(ranks, replicas) or is_hooked(recording) or is_known_in_source(recording, of_sums=True):
-        return None
-    calls = [call for call in recording.backwards() if call.number in recording.graph_sizes()]
-    first = [call.number for call in calls[:_LOOKS]]
-    stepped = {look.backward for look in recording.optimizer_looks()}
-    if len(first) < _LOOKS or not stepped.issuperset(first):  # else parts of a batch may be added up
-        return None
-    if any(call.nested_in is not None or call.create_graph for call in calls) or scales_gradients(recording, calls):
-        return None
+    first = _first(recording)
     sites = {_divided(recording, number) for number in first}
     site = sites.pop() if len(sites) == 1 else None
     return site if site is not None and _by_counts(recording, replicas, first) else None
+
+
+def is_scaled_otherwise(ranks: Ranks, replicas: Replicas, recording: Recording) -> bool:
+    """Whether anything but the division of losses may scale gradients, or is not known to leave them as they are."""
+    if len(replicas.members) < len(ranks.ranks) or ranks.averaging[replicas.members[0]].by_hand:
+        return True
+    if not have_own_losses(ranks, replicas) or is_hooked(recording) or is_known_in_source(recording, of_sums=True):
+        return True
+    first = _first(recording)
+    stepped = {look.backward for look in recording.optimizer_looks()}
+    if len(first) < _LOOKS or not stepped.issuperset(first):  # else parts of a batch may be added up
+        return True
+    calls = [call for call in recording.backwards() if call.number in recording.graph_sizes()]
+    return any(call.nested_in is not None or call.create_graph for call in calls) or scales_gradients(recording, calls)
+
+
+def _first(recording: Recording) -> list[int]:
+    known = recording.graph_sizes()
+    return [call.number for call in recording.backwards() if call.number in known][:_LOOKS]
 
 
 def _divided(recording: Recording, number: int) -> Site | None:
@@ -174,6 +186,20 @@ def _by_counts(recording: Recording, replicas: Replicas, backwards: list[int]) -
             counts.run(one)
     starts = {one.backward: tensors[one.tensor].storage for one in recording.flow_ends() if one.tensor in tensors}
     return not counts.exchanges and all(starts.get(number) in counts.begun for number in backwards)
+
+
+def counts_read(recording: Recording, replicas: Replicas) -> list[Site]:
+    """The lines that read a number from a count which all ranks have summed."""
+    tensors = {one.number: one for one in recording.flow_tensors()}
+    counts = _Counts(meetings_of(recording, replicas), tensors, frozenset())
+    found: dict[str, Site] = {}
+    for one in recording.flow():
+        read = {tensors[each.tensor].storage for each in one.reads if each.tensor in tensors}
+        if base_name(one.operation.name) == _READS and read & counts.of_all and one.site is not None:
+            found[str(one.site)] = one.site
+        if one.backward is None:
+            counts.run(one)
+    return list(found.values())
 
 
 def _ones_by(recording: Recording) -> frozenset[tuple[str, int]]:
