@@ -110,7 +110,10 @@ def comes_of(recording: Recording, drawn: Drawn, frames: list[Frame], value: ast
 
 
 def _lines(frame: Frame) -> range:
-    return range(getattr(frame.function, "lineno", 0), (getattr(frame.function, "end_lineno", 0) or 0) + 1)
+    function = frame.function
+    if isinstance(function, ast.Module):  # has no lines of its own
+        return range(max((one.end_lineno or 0 for one in function.body), default=0) + 1)
+    return range(getattr(function, "lineno", 0), (getattr(function, "end_lineno", 0) or 0) + 1)
 
 
 def _taken_by_rank(recording: Recording) -> Iterator[tuple[str, ast.Module, ast.expr]]:
