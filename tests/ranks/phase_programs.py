@@ -123,5 +123,41 @@ def healthy_streamed_to_each_later(rank):
     grower.through(Rows(trees[:40], fruit[:40], rank, 2), SECOND)
 
 
+def orchards(number):
+    """How the rows of each phase are made."""
+    (trees, fruit), rank = orchard(), number
+    return {
+        "all": lambda: Sown(trees, fruit, number=rank, count=2),
+        "poor": lambda: Sown(trees[:40], fruit[:40]),  # expect: GS794 in made_for_all_later
+        "low": lambda: Sown(trees[40:], fruit[40:], number=rank, count=2),
+    }
+
+
+class Sown(Rows):
+    """Rows in an order that is drawn anew each time."""
+
+    def order(self, chance):
+        return torch.randperm(len(self.rows), generator=chance)
+
+    def __iter__(self):
+        for again in range(SECOND):
+            chance = torch.Generator().manual_seed(self.seed + again)
+            yield from (self.rows[place] for place in self.order(chance))
+
+
+def through_phases(rank, *names):
+    made, (net, optimizer) = orchards(rank), begin()
+    for name, steps in zip(names, (FIRST, SECOND), strict=True):
+        harvest(net, optimizer, DataLoader(made[name](), batch_size=4), steps)
+
+
+def made_for_all_later(rank):
+    through_phases(rank, "all", "poor")
+
+
+def healthy_made_for_each_later(rank):
+    through_phases(rank, "all", "low")
+
+
 if __name__ == "__main__":
     run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

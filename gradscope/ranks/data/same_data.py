@@ -38,15 +38,16 @@ def same_data(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         The losses of at least three backward calls, which change from call to call and are equal on several ranks,
         between which DistributedDataParallel averages the gradients: ranks of one tensor-parallel group may see the
-        same. Silent where ranks exchange something between model and loss, as a loss over the features of all does.
-        The line is where the data of the first call of the model come from, by the names in the source: the
-        loader, the stream that it reads, the sampler, or the seed of what is drawn, also by the generator of a stream
-        of the program's own. Of ranks that average gradients, through the wrapper or by hand, and whose losses were not
-        equal at any backward before one, and are at each of at least eight from there on, in which they step and
-        average: the only line that restores a random state; else the last before the first of these draws its data that
-        seeds torch's random numbers by no number of the rank, or restores them, unless it was over before that; else
-        the one that makes the loader or the stream, or that draws. As a hint, where torch draws nothing; silent where
-        nothing restores either, and where ranks exchange something before they have these losses.
+        same. Silent where ranks exchange something between model and loss, as a loss over the features of all does. The
+        line is where the data of the first call of the model come from, by the names in the source: the loader, the
+        stream that it reads, the sampler, or the seed of what is drawn, also by the generator of a stream of the
+        program's own. Of ranks that average gradients, through the wrapper or by hand, and whose losses were not equal
+        at any backward before one, and are at each of at least eight from there on, in which they step and average: the
+        only line that restores a random state; else the last before the first of these draws its data that seeds
+        torch's random numbers by no number of the rank, or restores them, unless it was over before that; else the one
+        that makes such a stream by no number of the rank, where others do, or the loader, or that draws. As a hint,
+        where torch draws nothing; silent where nothing restores either, and where ranks exchange something before they
+        have these losses.
     """
     yield from _from_the_start(ranks)
     for later in same_later(ranks):

@@ -11,6 +11,7 @@ from gradscope.model.site import Site, Stack
 from gradscope.model.training import FORWARD, SCALED_STEP, STEP
 from gradscope.ranks.core.copies import Replicas, replicas_of
 from gradscope.ranks.core.known import Ranks
+from gradscope.ranks.data.made_without_rank import made_without_rank
 from gradscope.ranks.source.attributes import calls_of
 from gradscope.ranks.source.deciding import DRAWS
 from gradscope.ranks.source.given import loaded_at
@@ -87,7 +88,8 @@ def _line(ranks: Ranks, replicas: Replicas, backward: int) -> tuple[Site, bool] 
             return only.site(recording), drawn is None
         if drawn is None:
             return None
-        site = _seeded(recording, drawn.stack, backward) or _loaded(recording, backward) or drawn.site
+        made = made_without_rank(recording, drawn.stack) or _loaded(recording, backward)
+        site = _seeded(recording, drawn.stack, backward) or made or drawn.site
         return None if site is None else (site, False)
 
 
