@@ -51,9 +51,8 @@ def nonfinite(ranks: Ranks) -> Iterator[Blame]:
         the others had it. Where ranks have other numbers of samples and such a number, times the number of ranks,
         divides a sum over all, the line is that of the number. Where all ranks have it from one operator and line, the
         line is that which `gradscope explain` names for the first, that of a training which diverges among them; where
-        an optimizer was the first to read NaN, after gradients were summed in float16, that which makes what is summed. A backward
-        after which all ranks clear the gradients without a step, and go on to step, is left out: together they passed the
-        batch over.
+        an optimizer was the first to read NaN, after gradients were summed in float16, that which makes what is summed.
+        A backward after which all ranks clear the gradients without a step, and go on, is left out.
     """
     if len(ranks.ranks) < 2:
         return
@@ -61,9 +60,12 @@ def nonfinite(ranks: Ranks) -> Iterator[Blame]:
         if (found := born_in_backward(ranks)) is not None:
             yield found
         return
-    bad = with_what_did_harm(ranks)
-    if not bad:
-        return
+    if bad := with_what_did_harm(ranks):
+        yield from _blamed(ranks, bad)
+
+
+def _blamed(ranks: Ranks, bad: list[Rank]) -> Iterator[Blame]:
+    """What is told of the ranks whose loss was not finite, each with its first such backward."""
     first = min(one.nonfinite for one in bad if one.nonfinite is not None)
     early = [one for one in bad if one.nonfinite == first]
     reached = [one for one in ranks.ranks if one.backwards > first]
