@@ -23,7 +23,7 @@ from gradscope.explain.evidence.words import be, several
 from gradscope.model.finding import Related
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site, user_frames
-from gradscope.model.training import ASSIGN, LOAD, PARTED, STATE, STEP
+from gradscope.model.training import ASSIGN, LOAD, PARTED, STATE, STEP, TrainingCall
 
 _TIMES = 3
 _ITSELF = ("to", "cuda", "cpu", "float", "double", "half", "bfloat16", "eval", "train", "requires_grad_")
@@ -57,7 +57,6 @@ def loads_itself(case: Case) -> Iterator[Cause]:
     copies weights onto themselves with copy_(): they were put aside by detach() or .data, and changed before they were
     put back.
     """
-    aliases = kept_aliases(case)
     told, filled = set[Site | None](), set[Site | None]()
     for timeline in timelines(case):
         for at, call in timeline.of(LOAD, ASSIGN):
@@ -69,22 +68,10 @@ def loads_itself(case: Case) -> Iterator[Cause]:
                     continue
                 if kept is not None and not _has_stepped(timeline, kept, at):
                     continue  # a partial load: the same
-                is_taken_here = bool(states) and states[-1] == call.site
-                named = _same_object(case, call.site) if kept is None or is_taken_here else None
-                kept = kept if named is None else None
-                why = "what this keeps has changed with the model" if kept is not None else "nothing changes"
-                why = "this is a second name of it and no copy" if named is not None else why
-                aside = next((one.kept for one in aliases if one.copied == call.site), None)
-                line = kept or named or aside or shallow_copy(case)
                 told.add(call.site)
-                yield Cause(
-                    f"{call.module or 'the module'} loads its own memory: {why}",
-                    line or call.site,
-                    (Related("called_at", call.site, "load_state_dict"),) if line is not None else (),
-                    module=call.module,
-                )
+                yield _loaded_from_itself(case, call, kept, bool(states) and states[-1] == call.site)
                 break
-    for one in aliases:
+    for one in kept_aliases(case):
         if one.copied not in told:
             yield Cause(
                 "this puts weights aside without a copy: what is copied back is what the model has by then, and "
@@ -93,6 +80,22 @@ def loads_itself(case: Case) -> Iterator[Cause]:
                 (Related("called_at", one.copied, "copies them onto themselves"),),
                 advice="put copies aside: parameter.detach().clone()",
             )
+
+
+def _loaded_from_itself(case: Case, call: TrainingCall, kept: Site | None, is_taken_here: bool) -> Cause:
+    """A load of a module's own memory, at the line that took it, or that gives the module a second name."""
+    named = _same_object(case, call.site) if kept is None or is_taken_here else None
+    kept = kept if named is None else None
+    why = "what this keeps has changed with the model" if kept is not None else "nothing changes"
+    why = "this is a second name of it and no copy" if named is not None else why
+    aside = next((one.kept for one in kept_aliases(case) if one.copied == call.site), None)
+    line = kept or named or aside or shallow_copy(case)
+    return Cause(
+        f"{call.module or 'the module'} loads its own memory: {why}",
+        line or call.site,
+        (Related("called_at", call.site, "load_state_dict"),) if line is not None and call.site is not None else (),
+        module=call.module,
+    )
 
 
 def _has_stepped(timeline: Timeline, kept: Site, load: int) -> bool:
