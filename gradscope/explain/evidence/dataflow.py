@@ -320,8 +320,12 @@ class RecordedDataflow:
 
     def is_used(self, tensor: int) -> bool:
         """Whether anything depends on a leaf for autograd; a copy of its values without gradients does not."""
+        return any(True for _ in self.uses(tensor))
+
+    def uses(self, tensor: int) -> Iterator[int]:
+        """The operators through which anything depends on a leaf for autograd."""
         readers = (at for at in self.readers.get(tensor, ()) if self.operations[at].operation.grad)
-        return any(self._goes_on(at, tensor) for at in readers)
+        return (at for at in readers if self._goes_on(at, tensor))
 
     def _goes_on(self, at: int, read: int) -> bool:
         """Whether an operator of a forward reads a tensor that requires grad."""

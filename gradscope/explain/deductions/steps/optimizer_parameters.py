@@ -7,6 +7,7 @@ from itertools import takewhile
 from pathlib import PurePath
 
 from gradscope.explain.deductions.lines.graph_cuts import birth
+from gradscope.explain.deductions.steps.set_aside import set_aside
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow, is_optimizer
 from gradscope.explain.evidence.optimizers import idle_optimizers
@@ -28,7 +29,7 @@ class OptimizerParameters:
 
     held: frozenset[int]
     others: tuple[FlowTensor, ...]
-    unread: frozenset[int]  # held, and never read by an operator on the way to a loss
+    unread: frozenset[int]  # held, and never read by an operator on the way to a loss, or not since a double's are
     is_whole: bool = True
 
     @property
@@ -61,10 +62,10 @@ def optimizer_parameters(case: Case) -> OptimizerParameters:
         return OptimizerParameters(held, (), held)
     reached = dict.fromkeys(leaf.tensor for leaf in case.leaf_gradients())
     others = (flow.tensors[one] for one in reached if one in flow.tensors and one not in held)
-    unread = frozenset(one for one in held if not flow.is_used(one))
     trained = (one for one in others if one.parameter and not is_updated_by_hand(case, one))
     own = tuple(_as_named_in_graphs(case, one) for one in trained if not _is_put_together(case, one))
-    return OptimizerParameters(held, own, unread, not idle_optimizers(case))
+    unread = frozenset(one for one in held if not flow.is_used(one))
+    return OptimizerParameters(held, own, unread | set_aside(case, own), not idle_optimizers(case))
 
 
 def _as_named_in_graphs(case: Case, tensor: FlowTensor) -> FlowTensor:

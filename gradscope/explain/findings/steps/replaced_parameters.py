@@ -19,6 +19,7 @@ from gradscope.explain.deductions.steps.replacements import (
     replacing_line,
 )
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.optimizers import made_at
 from gradscope.explain.evidence.words import be, several
 from gradscope.model.finding import Related
@@ -77,7 +78,8 @@ def replaced(case: Case) -> Iterator[Cause]:
         site = exchange_line(case, new, holder, put) or made_at(case, holder)
         places = (("declared_at", gone, "what the optimizer holds"), ("made_at", put, "put in place"))
         related = tuple(Related(*one) for one in places if one[1] not in (None, site))
-        others = f"the optimizer holds {len(old)} other{'s' * (len(old) > 1)} that nothing uses"
+        since = " any more" * any(dataflow(case).is_used(one) for one in old)
+        others = f"the optimizer holds {len(old)} other{'s' * (len(old) > 1)} that nothing uses{since}"
         message = f"{several(names)} {be(names)} in no optimizer: {others}"
         yield Cause(message, site, related, tensor=names[0], weight=len(parameters))
 
