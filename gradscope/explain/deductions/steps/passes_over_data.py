@@ -21,7 +21,7 @@ from gradscope.store.asked import kept
 
 _ONE = ("select",)  # takes one of what it reads
 _TAKES = ("index", "index_select", "slice", "split", "split_with_sizes", "chunk", "narrow", "unbind", *_ONE)
-_LEAST = 2  # rounds that were seen
+_LEAST = 2  # rounds that were seen, or steps of one
 
 
 @dataclass(slots=True)
@@ -46,6 +46,14 @@ def are_passes(case: Case, rounds: tuple[Round, ...]) -> bool:
         own[0] == others and any(_is_pass(case, one, reads, tensor) for tensor in reads[0].parts)
         for (one, reads), others in zip(seen, own, strict=True)
     )
+
+
+def draws_anew(case: Case, one: Round) -> bool:
+    """Whether each step of a round is made of parameters and of what it draws itself: the round has no data."""
+    flow, reads = dataflow(case), _reads(case, one)
+    learned = {tensor.storage for tensor in flow.tensors.values() if tensor.parameter}
+    read = {tensor for step in reads for tensor in (*step.parts, *step.others)}
+    return len(reads) >= _LEAST and all(one in flow.tensors and flow.tensors[one].storage in learned for one in read)
 
 
 def _reads(case: Case, one: Round) -> list[_Read]:

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.lines.epochs_alike import are_epochs_alike
 from gradscope.explain.deductions.lines.settings import argument, calls_at
 from gradscope.explain.deductions.steps.kept_batches import goes_through_one_list
-from gradscope.explain.deductions.steps.passes_over_data import are_passes
+from gradscope.explain.deductions.steps.passes_over_data import are_passes, draws_anew
 from gradscope.explain.deductions.steps.remade_optimizers import Remade, remade_optimizers, remade_since_a_thaw
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
@@ -47,9 +48,10 @@ def made_anew(case: Case) -> Iterator[Cause]:
     which steps before the next is made. They hold the same parameters at the same learning rates, no others step
     these, and between them nothing is loaded, frozen, scheduled or written to the parameters. Each steps once, or goes
     once through the same data, as the operators of the first steps tell; or through a list of batches that is made
-    before the loop, as the source does. Or an `if` is true from some round on, in which more begins to be trained: the
-    optimizer that is made there in each round steps where the one before did, and finds nothing new but the first time.
-    A schedule may begin again with it, whose rate does not fall by half. A hint.
+    before the loop, as the source does; or draws new data in each step of an epoch, where nothing but a stage of
+    several epochs (`epoch // 4`) tells these apart in the source. Or an `if` is true from some round on, in which more
+    begins to be trained: the optimizer that is made there in each round steps where the one before did, and finds
+    nothing new but the first time. A schedule may begin again with it, whose rate does not fall by half. A hint.
     """
     for remade in remade_optimizers(case):
         own = user_frames(remade.stack)
@@ -126,11 +128,14 @@ def _averages(case: Case, remade: Remade, made: Site) -> bool:
 
 
 def _trains_on(case: Case, remade: Remade, own: Stack) -> bool:
-    """Whether each optimizer steps once, or all go through the same data, once each."""
+    """Whether each optimizer steps once, or all go through the same data once each, or through new data alike."""
     if all(one.steps == 1 for one in remade.rounds) or are_passes(case, remade.rounds):
         return True
     alike = len({(one.steps, len(one.backwards)) for one in remade.rounds}) == 1
-    return alike and goes_through_one_list(case, own)
+    if not alike or goes_through_one_list(case, own):
+        return alike
+    first = remade.rounds[0]
+    return are_epochs_alike(case, first.optimizer, own) and draws_anew(case, first)
 
 
 def _loop(case: Case, own: Stack) -> Site | None:
