@@ -74,6 +74,7 @@ from gradscope.explain.findings.states.averaged_buffers import average_without_b
 from gradscope.explain.findings.states.batch_averages import forgets_batches
 from gradscope.explain.findings.states.dropout_in_evaluation import dropout_in_evaluation
 from gradscope.explain.findings.states.dropout_lost import dropout_lost
+from gradscope.explain.findings.states.frozen_and_replaced import replaced_after_freeze
 from gradscope.explain.findings.states.frozen_averages import frozen_averages_move
 from gradscope.explain.findings.states.frozen_moves import frozen_weights_move
 from gradscope.explain.findings.states.loaded_states import loads_nothing
@@ -182,6 +183,7 @@ OF_TRAINING: tuple[Kind, ...] = (
     Kind("GS818", "out-of-range", Severity.ERROR, out_of_range, points=False),
     Kind("GS813", "frozen-in-name", Severity.WARNING, training_modes.frozen_in_name, points=False),
     Kind("GS716", "spared-and-frozen", Severity.INFO, spared_and_frozen, points=False),
+    Kind("GS917", "frozen-and-replaced", Severity.INFO, replaced_after_freeze, points=False),
     Kind("GS709", "learned-in-name", Severity.INFO, learned_in_name, points=False),
     Kind(
         "GS815",
