@@ -53,6 +53,7 @@ from gradscope.explain.findings.objectives.targets_with_gradient import target_w
 from gradscope.explain.findings.objectives.temperatures import temperature_of_a_part
 from gradscope.explain.findings.objectives.weighted_means import mean_weighted
 from gradscope.explain.findings.own_functions.clamped_straight_through import clamped_straight_through
+from gradscope.explain.findings.own_functions.factor_unread import factor_unread
 from gradscope.explain.findings.refusals.arguments import argument_does_not_fit
 from gradscope.explain.findings.refusals.last_batch import batch_of_one
 from gradscope.explain.findings.refusals.layer_sizes import layer_does_not_fit
@@ -126,6 +127,7 @@ OF_TRAINING: tuple[Kind, ...] = (
     Kind("GS874", "decay-moves-frozen", Severity.INFO, hooks_and_optimizers.decay_moves_frozen, points=False),
     Kind("GS708", "frozen-weights-move", Severity.WARNING, frozen_weights_move, points=False),
     Kind("GS875", "schedule-cut-short", Severity.INFO, schedule_cut_short, unless=("GS805",), points=False),
+    Kind("GS918", "factor-unread", Severity.INFO, factor_unread, points=False),
     Kind("GS876", "clamped-straight-through", Severity.INFO, clamped_straight_through, points=False),
     Kind("GS748", "wiped-each-time", Severity.INFO, wiped_each_time, points=False),
     Kind("GS893", "clips-another", Severity.WARNING, clips_another, points=False),
