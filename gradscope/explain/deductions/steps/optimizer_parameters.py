@@ -63,12 +63,12 @@ def optimizer_parameters(case: Case) -> OptimizerParameters:
     reached = dict.fromkeys(leaf.tensor for leaf in case.leaf_gradients())
     others = (flow.tensors[one] for one in reached if one in flow.tensors and one not in held)
     trained = (one for one in others if one.parameter and not is_updated_by_hand(case, one))
-    own = tuple(_as_named_in_graphs(case, one) for one in trained if not _is_put_together(case, one))
+    own = tuple(named_in_graphs(case, one) for one in trained if not _is_put_together(case, one))
     unread = frozenset(one for one in held if not flow.is_used(one))
     return OptimizerParameters(held, own, unread | set_aside(case, own), not idle_optimizers(case))
 
 
-def _as_named_in_graphs(case: Case, tensor: FlowTensor) -> FlowTensor:
+def named_in_graphs(case: Case, tensor: FlowTensor) -> FlowTensor:
     """With the name that a graph gives it. Its own is that of the step that made it, which a model that first runs in a
     later one has not named yet."""
     if tensor.leaf not in (None, NAMELESS):

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.steps.optimizer_parameters import optimizer_parameters
+from gradscope.explain.deductions.steps.optimizer_parameters import named_in_graphs, optimizer_parameters
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.timeline import Moment, timelines
@@ -54,7 +54,7 @@ def thrown_away(case: Case) -> Iterator[Cause]:
             groups[call.site].append((call, lost))
     for calls in groups.values():
         call, lost = calls[0]
-        names = [dataflow(case).tensors[leaf.tensor].leaf or "a parameter" for leaf in lost]
+        names = [named_in_graphs(case, dataflow(case).tensors[leaf.tensor]).leaf or "a parameter" for leaf in lost]
         work = flops(case.graph(call.number), {leaf.node for leaf in lost})
         message = f"the gradients of {several(names)} are computed here and never used"
         message += f": about {_amount(work)} for the weights' gradients in every call" if work else ""
