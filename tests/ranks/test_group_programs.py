@@ -36,6 +36,7 @@ SCRIPTS = {
     "alone_norm_programs.py": 2,
     "apart_programs.py": 2,
     "tied_programs.py": 2,
+    "tied_stage_programs.py": 2,
     "spike_programs.py": 2,
     "stage_programs.py": 2,
     "checked_programs.py": 2,

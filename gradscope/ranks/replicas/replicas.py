@@ -148,7 +148,8 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         behind the exchange, selects what is exchanged, passes some by in a broadcast, or draws and writes a weight on
         one rank; else what first wrote the parameter since the last look.
         Told by the line that makes or steps them are parameters that nobody averages where most others are, and those
-        of parts that are exchanged at the start alone; both as a hint, for a rank may keep a part for itself. Where
+        of parts that are exchanged at the start alone, be it under other names on each rank, as those of a tied weight;
+        as hints, for a rank may keep a part for itself. Where
         ranks hold parts of one model, so are replicated parameters whose gradient no node sums on its way back, or that
         one rank's seed has changed; and of shards, rates that are not the same. Silent where a program restores random
         states.
@@ -203,10 +204,11 @@ def _outside(ranks: Ranks) -> Iterator[Blame]:
 
 def _sent_once(ranks: Ranks) -> Iterator[Blame]:
     """What was broadcast at the start and never exchanged again."""
-    for found, site, meant in sent_once(ranks):
-        when = f"was broadcast at the start and is not the same on all ranks before backward {found.backward}"
-        why = f"({apart_words(found)}): each rank steps it by its own gradient"
-        yield _trained_alone(found, f"{when} {why}", site, meant)
+    for one in sent_once(ranks):
+        into = "" if len(set(one.names)) == 1 else f" as what others call {one.names[-1]}"
+        when = f"was broadcast at the start{into} and is not the same on all ranks before backward {one.apart.backward}"
+        why = f"({apart_words(one.apart)}): each rank steps it by its own gradient"
+        yield _trained_alone(one.apart, f"{when} {why}", one.site, one.is_meant)
 
 
 def _masked(ranks: Ranks) -> Iterator[Blame]:
