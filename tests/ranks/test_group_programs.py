@@ -52,6 +52,7 @@ SCRIPTS = {
     "order_programs.py": 2,
     "measured_programs.py": 2,
     "owned_programs.py": 2,
+    "own_head_programs.py": 2,
     "parallel_programs.py": 2,
     "room_programs.py": 2,
     "slot_programs.py": 2,

@@ -13,7 +13,7 @@ from gradscope.ranks.source.leaf_names import LeafNames
 from gradscope.ranks.source.ways import is_collective
 from gradscope.store.reader import Recording
 
-_PRODUCTS = frozenset(("mm", "addmm", "bmm", "baddbmm", "matmul", "linear", "convolution"))
+PRODUCTS = frozenset(("mm", "addmm", "bmm", "baddbmm", "matmul", "linear", "convolution"))
 _FILTER = "convolution"
 _TURNS = frozenset(("t", "transpose", "permute"))
 _SCALES = frozenset(("mul", "div"))  # rows of a weight, by their norms
@@ -25,12 +25,13 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class PartedProduct:
-    """The parameter of which each rank has a part, those that all have and that its input is computed from, and the
-    shape of that input."""
+    """The parameter of which each rank has a part, those that all have and that its input is computed from, the shape
+    of that input, and how many of the outputs the part has."""
 
     part: str
     shared: frozenset[str]
     shape: Shape
+    outputs: int
 
 
 @dataclass(slots=True)
@@ -123,7 +124,7 @@ def _follow(walk: _Walk, one: FlowOperation, reads: list[FlowTensor], makes: lis
     found = [part for storage in dict.fromkeys(each.storage for each in reads) for part in walk.parts.get(storage, ())]
     own = {walk.leaves[each.storage] for each in reads if each.storage in walk.leaves}
     shared = frozenset(own & set(walk.alike)).union(*(walk.shared.get(each.storage, ()) for each in reads))
-    if base_name(one.operation.name) in _PRODUCTS:
+    if base_name(one.operation.name) in PRODUCTS:
         pairs = [(weight, given) for weight in reads for given in reads if given is not weight]
         is_filter = base_name(one.operation.name) == _FILTER
         found += [part for weight, given in pairs for part in _products(walk, weight, given, is_filter)]
@@ -157,4 +158,4 @@ def _products(walk: _Walk, weight: FlowTensor, given: FlowTensor, is_filter: boo
         adds_up_whole = cut[0] != int(weight.number in walk.turned) and shape[-1] == part[1 - cut[0]]
     else:
         adds_up_whole = shape[-1] != part[cut[0]] and shape[-1] in part
-    return [PartedProduct(leaf, shared, shape)] if adds_up_whole else []
+    return [PartedProduct(leaf, shared, shape, part[cut[0]])] if adds_up_whole else []

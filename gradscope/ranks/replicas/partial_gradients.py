@@ -7,6 +7,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from gradscope.model.site import Site
@@ -51,15 +52,18 @@ def trained_by_shares(ranks: Ranks) -> Iterator[Blame]:
 
 def _partial_gradients(ranks: Ranks) -> Iterator[PartialGradient]:
     """The first such parameter."""
+    found = (_found(ranks, one) for one in holders_of_parts(ranks))
+    yield from islice((one for one in found if one is not None), 1)
+
+
+def holders_of_parts(ranks: Ranks) -> Iterator[Replicas]:
+    """Ranks that sum activations on the way to backward calls, and no gradients of parameters."""
     if any(one.is_wrapped or one.by_hand for one in ranks.averaging.values()):
         return
     there = {one.rank for one in ranks.ranks}
     for key in _groups(ranks):
         if 1 < len(key[1]) <= _MOST and there.issuperset(key[1]):
-            found = _found(ranks, Replicas(key[1], key))
-            if found is not None:
-                yield found
-                return
+            yield Replicas(key[1], key)
 
 
 def _groups(ranks: Ranks) -> list[tuple[str, tuple[int, ...]]]:
@@ -70,9 +74,9 @@ def _groups(ranks: Ranks) -> list[tuple[str, tuple[int, ...]]]:
 
 def _found(ranks: Ranks, replicas: Replicas) -> PartialGradient | None:
     looks = looks_of(ranks.leaves, replicas)
-    if len(looks) < 2 or not _have_one_loss(ranks, replicas, looks[0]):
+    if len(looks) < 2 or not have_one_loss(ranks, replicas, looks[0]):
         return None
-    alike, unlike = _at_first(ranks, replicas, looks)
+    alike, unlike = alike_at_first(ranks, replicas, looks)
     if not alike or not unlike or first_apart(ranks.leaves, replicas, looks[1:], alike.__contains__) is None:
         return None
     number = replicas.members[0]
@@ -91,14 +95,14 @@ def _found(ranks: Ranks, replicas: Replicas) -> PartialGradient | None:
     return None
 
 
-def _have_one_loss(ranks: Ranks, replicas: Replicas, look: int) -> bool:
+def have_one_loss(ranks: Ranks, replicas: Replicas, look: int) -> bool:
     """Whether all ranks begin with the same loss: else each has samples of its own."""
     of_each = {number: dict(losses) for losses, numbers in ranks.losses.items() for number in numbers}
     values = [float(of_each.get(number, {}).get(look, math.nan)) for number in replicas.members]
     return all(math.isclose(values[0], one, rel_tol=NOISE) for one in values)
 
 
-def _at_first(ranks: Ranks, replicas: Replicas, looks: list[int]) -> tuple[set[str], set[str]]:
+def alike_at_first(ranks: Ranks, replicas: Replicas, looks: list[int]) -> tuple[set[str], set[str]]:
     """The parameters that all ranks have alike at the first look that has them, and those that they have not."""
     values: dict[str, list[float]] = {}
     for look in looks:

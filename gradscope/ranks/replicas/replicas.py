@@ -35,6 +35,7 @@ from gradscope.ranks.replicas.late_parts import unseen_parts
 from gradscope.ranks.replicas.late_rates import late_rates
 from gradscope.ranks.replicas.mesh_parts import mesh_part
 from gradscope.ranks.replicas.outside import outside
+from gradscope.ranks.replicas.own_heads import trained_by_own_heads
 from gradscope.ranks.replicas.partial_gradients import trained_by_shares
 from gradscope.ranks.replicas.passed_over import passed_over
 from gradscope.ranks.replicas.seeded import seeded_at
@@ -148,14 +149,14 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         behind the exchange, selects what is exchanged, passes some by in a broadcast, or draws and writes a weight on
         one rank; else what first wrote the parameter since the last look.
         Told by the line that makes or steps them are parameters that nobody averages where most others are, and those
-        of parts that are exchanged at the start alone, be it under other names on each rank, as those of a tied weight;
-        as hints, for a rank may keep a part for itself. Where
-        ranks hold parts of one model, so are replicated parameters whose gradient no node sums on its way back, or that
-        one rank's seed has changed; and of shards, rates that are not the same. Silent where a program restores random
-        states.
+        of parts that are exchanged at the start alone, be it under other names on each rank, as those of a tied weight,
+        and those that a rank uses alike for each head of its part of a layer, behind what all ranks keep equal; as
+        hints, for a rank may keep a part for itself. Where ranks hold parts of one model, told are parameters of all
+        whose gradient no node sums on its way back, or that one rank's seed has changed; and of shards, rates that are
+        not the same. Silent where a program restores random states.
     """
     ways = (_apart_now, _parted_later, kept_back, _crossed, _outside, _sent_once, _masked, trained_by_shares, _shards)
-    yield from islice(chain.from_iterable(way(ranks) for way in ways), 1)
+    yield from islice(chain.from_iterable(way(ranks) for way in (*ways, _own_heads)), 1)
 
 
 def _apart_now(ranks: Ranks) -> Iterator[Blame]:
@@ -225,6 +226,15 @@ def _masked(ranks: Ranks) -> Iterator[Blame]:
             backward=one.apart.backward,
             tensor=one.apart.leaf,
         )
+
+
+def _own_heads(ranks: Ranks) -> Iterator[Blame]:
+    """What ranks hold alike, and each trains for its own heads alone."""
+    for one in trained_by_own_heads(ranks):
+        heads = f"all {one.heads.count:,} heads of its part of {unwrapped(one.heads.part)}"
+        why = f"({apart_words(one.apart)}): each rank uses it for {heads}, and no rank sums the gradients of all heads"
+        when = f"is not the same on all ranks before backward {one.apart.backward}, as it was at first"
+        yield _trained_alone(one.apart, f"{when} {why}", one.site, True)
 
 
 def _trained_alone(found: Apart, message: str, site: Site | None, meant: bool) -> Blame:
