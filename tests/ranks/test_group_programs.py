@@ -22,6 +22,7 @@ from tests.ranks.marks import programs
 
 SCRIPTS = {
     "divided_programs.py": 2,
+    "divided_copy_programs.py": 2,
     "added_programs.py": 2,
     "addend_programs.py": 2,
     "between_programs.py": 2,

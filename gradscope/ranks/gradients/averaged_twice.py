@@ -3,7 +3,6 @@ wrapper averages once more."""
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -14,15 +13,15 @@ from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
 from gradscope.model.site import Origin, Site, Stack, user_frames, user_site
 from gradscope.ranks.core.copies import Replicas, replicas_of
+from gradscope.ranks.core.keys import unwrapped
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.gradients.divided_alone import divided_alone
 from gradscope.ranks.gradients.divided_by_all import divided_by_all
 from gradscope.ranks.gradients.divided_by_total import divided_by_total
-from gradscope.ranks.gradients.reduced import DIVIDES, divisors, is_hooked, meetings_of, meets_nobody
+from gradscope.ranks.gradients.divided_copies import divided_copy
+from gradscope.ranks.gradients.reduced import DIVIDES, is_by_their_number, is_hooked, meetings_of, meets_nobody
 from gradscope.ranks.gradients.sharded_means import sharded_of
-from gradscope.ranks.source.deciding import names_their_number, origin
-from gradscope.ranks.source.given import frames_of
 from gradscope.store.reader import Recording, load
 
 _SUMS = "c10d.allreduce_."
@@ -69,9 +68,12 @@ def averaged_twice(ranks: Ranks) -> Iterator[Blame]:
         a sum of losses, to which additions alone lead, that is divided by what is summed over all ranks, or multiplied
         by one by that, and was computed without gradients; FSDP may average then, and ranks send each other a few
         numbers alone. Or a sum of selected losses, be it one term of several, by a plain number, which is in three
-        backward calls how many all ranks have together, as what the nodes receive tells.
+        backward calls how many all ranks have together, as what the nodes receive tells. Or a parameter which an
+        operator divides, by what the source tells to be their number, on its only way to a sum of activations: it is
+        trained by SGD at the rate of all others and stays equal, others are not, all ranks have one loss, and nothing
+        meets others or scales anything on the way back.
     """
-    yield from islice(chain(_by_the_wrapper(ranks), _by_counts(ranks)), 1)
+    yield from islice(chain(_by_the_wrapper(ranks), _by_counts(ranks), _of_copies(ranks)), 1)
 
 
 def _by_counts(ranks: Ranks) -> Iterator[Blame]:
@@ -89,6 +91,20 @@ def _by_counts(ranks: Ranks) -> Iterator[Blame]:
                 site,
                 certain=False,
             )
+
+
+def _of_copies(ranks: Ranks) -> Iterator[Blame]:
+    """Parameters of all that are divided, and that a sum makes whole again."""
+    found = divided_copy(ranks)
+    if found is not None:
+        yield Blame(
+            f"{unwrapped(found.leaf)} is the same on {found.world:,} ranks, and divided by their number before a sum "
+            "over them, whose backward sums nothing: the sum makes it whole again, and its gradient stays "
+            f"1/{found.world:,} of that of the whole",
+            found.site,
+            certain=False,
+            tensor=found.leaf,
+        )
 
 
 def _by_the_wrapper(ranks: Ranks) -> Iterator[Blame]:
@@ -126,7 +142,7 @@ def _found(recording: Recording, replicas: Replicas) -> tuple[Site, Site | None]
     if len(divided) < _LOOKS or not all(meets_nobody(recording, number) for number in divided):
         return None
     number, first = min(divided.items())
-    if not _is_by_their_number(recording, first.stack, len(replicas.members)):
+    if not is_by_their_number(recording, first.stack, len(replicas.members)):
         return None
     started = next((user_site(one.stack) for one in recording.backwards() if one.number == number), None)
     frames = user_frames(first.stack)
@@ -179,18 +195,3 @@ def _scales(one: FlowOperation) -> bool:
     own = bool(one.operation.stack) and one.operation.stack[0].origin is Origin.USER
     learns = any(each.requires_grad for each in one.reads)
     return own and not learns and base_name(one.operation.name) in _MULTIPLIES
-
-
-def _is_by_their_number(recording: Recording, stack: Stack, world: int) -> bool:
-    """Whether what a line divides by goes back to the number of ranks, by the names in the source."""
-    frames = frames_of(recording, stack)
-    if not frames:
-        return False
-
-    def is_number(value: ast.expr) -> bool:
-        return (isinstance(value, ast.Constant) and value.value == world) or names_their_number(value)
-
-    line = frames[0].site.line
-    nodes = (node for node in ast.walk(frames[0].function) if line == getattr(node, "lineno", 0))
-    by = (value for node in nodes for value in divisors(node))
-    return any(origin(recording, frames, value, is_number) is not None for value in by)

@@ -6,8 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from gradscope.functions.source import called_name
+from gradscope.model.site import Stack
 from gradscope.ranks.core.copies import Replicas
 from gradscope.ranks.source.attributes import calls_of
+from gradscope.ranks.source.deciding import names_their_number, origin
+from gradscope.ranks.source.given import frames_of
 from gradscope.ranks.source.ways import is_collective
 from gradscope.store.collective_reader import read_groups_of_runs, read_process_groups
 from gradscope.store.file import damage_is_one_sentence
@@ -56,3 +59,18 @@ def divisors(node: ast.AST) -> Iterator[ast.expr]:
         yield node.value
     elif isinstance(node, ast.Call) and called_name(node) in DIVIDES:
         yield from node.args[-1:]
+
+
+def is_by_their_number(recording: Recording, stack: Stack, world: int) -> bool:
+    """Whether what a line divides by goes back to the number of ranks, by the names in the source."""
+    frames = frames_of(recording, stack)
+    if not frames:
+        return False
+
+    def is_number(value: ast.expr) -> bool:
+        return (isinstance(value, ast.Constant) and value.value == world) or names_their_number(value)
+
+    line = frames[0].site.line
+    nodes = (node for node in ast.walk(frames[0].function) if line == getattr(node, "lineno", 0))
+    by = (value for node in nodes for value in divisors(node))
+    return any(origin(recording, frames, value, is_number) is not None for value in by)
