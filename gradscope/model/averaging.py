@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradscope.model.site import Site
+from gradscope.model.site import Site, Stack
 
 GroupKey = tuple[str, tuple[int, ...]]  # a process group's name and ranks
 
@@ -23,7 +23,8 @@ class Averaging:
     """`leaves` are those on which the hooks of DistributedDataParallel hang, which was made at `wrapped`; `ignores`:
     it was told to leave others alone. `groups` are those in which something was reduced inside a backward call.
     `past`: those of `leaves` whose wrapper was never called, where another one was. `bypassed` is where a module was
-    called in the place of its wrapper, None where each wrapper was called as well; `unsynchronised` where
+    called in the place of its wrapper, None where each wrapper was called as well, under the stack `way_past`, where
+    no line of it asks for the module inside; `unsynchronised` where
     no_sync() was entered, where something was reduced by the wrapper: before a backward that a step followed.
     `in_hooks`: leaves whose gradients the program itself had reduced in hooks on them, where no wrapper is.
     `replaced` is where load_state_dict(assign=True) put parameters in the place of those that a wrapper hooked, after
@@ -39,6 +40,7 @@ class Averaging:
     in_hooks: tuple[ByHand, ...] = ()
     past: frozenset[str] = frozenset()
     bypassed: Site | None = None
+    way_past: Stack = ()
     unsynchronised: Site | None = None
     replaced: Site | None = None
     derived: Site | None = None

@@ -45,7 +45,7 @@ def read_averaging(
     never = [reducer for reducer in reducers if called and _wraps(interned, reducer) not in called]
     past = _hooked(rows, interned, never)
     made = [stack for _, stack in never or reducers if stack]
-    bypassed = None if averaged or _is_called(rows) else _past_the_wrapper(rows, interned)
+    bypassed, way = (None, ()) if averaged or _is_called(rows) else _past_the_wrapper(rows, interned)
     return Averaging(
         leaves=_hooked(rows, interned, reducers),
         ignores=any(IGNORED in interned.string(target) for target, _ in reducers),
@@ -54,6 +54,7 @@ def read_averaging(
         by_hand=by_hand,
         past=past,
         bypassed=read_beside_the_wrapper(rows, interned, called) if past else bypassed,
+        way_past=() if past else way,
         replaced=read_replaced(rows, interned, reducers),
         derived=None if averaged else read_derived(rows, interned),
         unsynchronised=_held_back(rows, interned) if averaged else user_site(_first_call(rows, interned, "no_sync")),
@@ -133,14 +134,16 @@ def _is_called(rows: Rows) -> bool:
     return bool(rows.number(sql))
 
 
-def _past_the_wrapper(rows: Rows, interned: Interned) -> Site | None:
-    """The line that asks for the module inside the wrapper, which may have a method that calls it; else of its call.
+def _past_the_wrapper(rows: Rows, interned: Interned) -> tuple[Site | None, Stack]:
+    """The line that asks for the module inside the wrapper, which may have a method that calls it; else of its call,
+    and under which stack.
 
     With gradients on, where it is called so: what is called without has none to average.
     """
     stack = _first_call(rows, interned, "forward", "AND t.total") or read_first_forward(rows, interned)
     asks = (site for site in stack if site.origin is Origin.USER and _INSIDE.search(site.source or ""))
-    return next(asks, user_site(stack))
+    asked = next(asks, None)
+    return (user_site(stack), stack) if asked is None else (asked, ())
 
 
 def read_first_forward(rows: Rows, interned: Interned) -> Stack:

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site, Stack
-from gradscope.ranks.source.attributes import class_around
-from gradscope.ranks.source.given import Frame, frames_of
+from gradscope.ranks.source.attributes import is_of_a_module
+from gradscope.ranks.source.given import frames_of
 from gradscope.ranks.source.seeds import last_before, named_for_rank, seeds_of_torch
-from gradscope.ranks.source.syntax import Function
 from gradscope.store.reader import Recording
 
 _DRAWS = frozenset(("uniform_", "normal_", "rand", "randn"))
@@ -53,9 +52,4 @@ def _before_backwards(recording: Recording) -> Iterator[FlowOperation]:
 
 def _built(recording: Recording, stack: Stack) -> Site | None:
     """The innermost line that is in no class which has a forward: it builds the model."""
-    return next((one.site for one in frames_of(recording, stack) if not _is_of_a_module(one)), None)
-
-
-def _is_of_a_module(frame: Frame) -> bool:
-    own = class_around(frame)
-    return own is not None and any(isinstance(one, Function) and one.name == "forward" for one in own.node.body)
+    return next((one.site for one in frames_of(recording, stack) if not is_of_a_module(one)), None)

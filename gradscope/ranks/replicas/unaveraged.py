@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from gradscope.model.averaging import Averaging
-from gradscope.model.site import Site
+from gradscope.model.site import Site, Stack
 from gradscope.ranks.core.copies import Apart
 from gradscope.ranks.core.known import Ranks, Told
 from gradscope.ranks.gradients.filling import given_at
 from gradscope.ranks.gradients.held_back import decides
 from gradscope.ranks.gradients.held_by_hand import BY_HAND, set_by_hand
-from gradscope.ranks.replicas.beside import asked_at
+from gradscope.ranks.replicas.beside import asked_at, entered_at
 from gradscope.ranks.replicas.late_bypass import bypassed_later
 from gradscope.ranks.replicas.late_parts import ADDED, added_at
 from gradscope.ranks.replicas.thawing import thawed_at
@@ -43,11 +43,19 @@ def why_not_averaged(ranks: Ranks, found: Apart, averaging: Averaging) -> tuple[
     own = ranks.own(found.members[0], found.leaf)
     with load(Path(ranks.rank(found.members[0]).path)) as recording:
         if averaging.bypassed is not None:
-            averaging = replace(averaging, bypassed=asked_at(recording, averaging.bypassed))
+            averaging = replace(averaging, bypassed=_bypassed(recording, averaging.bypassed, averaging.way_past))
         told = _why(averaging, own)
         if told is None:
             return bypassed_later(ranks, found) or _switched_late(recording, averaging)
         return _decided(recording, averaging, own, *told)
+
+
+def _bypassed(recording: Recording, called: Site, way: Stack) -> Site:
+    """The line that asks for the module inside, or for what a helper gives; else that which calls it from outside: a
+    method of the model's own that goes on to its layers is not to blame."""
+    asks = asked_at(recording, called)
+    entered = entered_at(recording, way) if asks == called else None
+    return asks if entered is None else asked_at(recording, entered)
 
 
 def _switched_late(recording: Recording, averaging: Averaging) -> Told | None:

@@ -140,6 +140,12 @@ def class_around(frame: Frame) -> Class | None:
     return None
 
 
+def is_of_a_module(frame: Frame) -> bool:
+    """Whether a function is a method of a class that has a forward."""
+    own = class_around(frame)
+    return own is not None and any(isinstance(one, Function) and one.name == "forward" for one in own.node.body)
+
+
 def _by_property(own: Class, name: str, frames: list[Frame]) -> list[Found]:
     """What a property returns."""
     for one in own.node.body:
