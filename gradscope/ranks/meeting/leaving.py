@@ -8,15 +8,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import dropwhile, groupby
-from operator import attrgetter
 from pathlib import Path
 
 from gradscope.model.operation import Operation
 from gradscope.model.rank import Rank, State
 from gradscope.model.site import Site, Stack, user_frames
 from gradscope.ranks.core.known import Ranks
+from gradscope.ranks.meeting.callers import leads_to, lines_of, lines_to
 from gradscope.ranks.meeting.closures import WHY, called_unevenly
+from gradscope.ranks.meeting.last_trips import left_last_step
 from gradscope.ranks.meeting.loops import left_for_good
 from gradscope.ranks.meeting.yielding import yielded_less
 from gradscope.ranks.source.deciding import part_of, rank_that_decides
@@ -57,7 +57,7 @@ def left(ranks: Ranks, one: Rank) -> tuple[str, Site] | None:
         uneven = called_unevenly(here, there)
         if uneven is not None:
             return f"since {WHY}", uneven.returned
-        step = left_step(here, there)
+        step = left_step(here, there) or left_last_step(here, there)
         if step is not None:
             return LEFT_STEP, step
         return _left_a_loop(here, there, one, others)
@@ -151,7 +151,7 @@ def steps_left(here: Recording, there: Recording) -> list[Site]:
         for backward in () if found else sorted(ours.keys() & theirs.keys()):
             stack = stacks.get(backward, ())
             went = went_back(ours[backward], theirs[backward], stack)
-            if went is None or not _leads_to(went.beyond, stack) or _is_of_another_loop(here, went, stack):
+            if went is None or not leads_to(went.beyond, stack) or _is_of_another_loop(here, went, stack):
                 continue
             parted = parting(went.last, went.beyond)
             line = None if parted is None else min(turns(here, *parted), default=None)
@@ -179,29 +179,19 @@ def _parted_after_callers(went: _Went) -> tuple[Site | None, Site | None]:
 
 
 def _went_back_by_lines(ours: list[Operation], theirs: list[Operation], stack: Stack) -> _Went | None:
-    return _went_back(_lines(ours), _lines(theirs), stack)
+    return _went_back(lines_of(ours), lines_of(theirs), stack)
 
 
 def _went_back_in_callers(ours: list[Operation], theirs: list[Operation], stack: Stack) -> _Went | None:
     """By the lines of the functions that a backward is called in, whatever what they call does."""
-    within = {(site.file, site.function) for site in user_frames(stack)}
-    mine, others = (_lines(list(_in_callers(way, within))) for way in (ours, theirs))
-    went = _went_back(mine, others, stack)
+    went = _went_back(lines_to(ours, stack), lines_to(theirs, stack), stack)
     return None if went is None else replace(went, in_common=True)
-
-
-def _in_callers(way: list[Operation], within: set[tuple[str, str]]) -> Iterator[Operation]:
-    """The operators of a way, each as if the line of one of some functions had run it, by which it was called."""
-    for one in way:
-        stack = tuple(dropwhile(lambda site: (site.file, site.function) not in within, one.stack))
-        if stack:
-            yield replace(one, stack=stack)
 
 
 def _went_back_by_common_lines(ours: list[Operation], theirs: list[Operation], stack: Stack) -> _Went | None:
     """By the lines that both came to: these part where the one goes back, so that none runs before that in between."""
     common = {str(one.site) for one in ours} & {str(one.site) for one in theirs}
-    mine, others = (_lines([one for one in way if str(one.site) in common]) for way in (ours, theirs))
+    mine, others = (lines_of([one for one in way if str(one.site) in common]) for way in (ours, theirs))
     went = _went_back(mine, others, stack)
     return None if went is None or went.after_a_branch else replace(went, in_common=True)
 
@@ -240,16 +230,3 @@ def _goes_on(last: Stack, now: Stack, beyond: Stack) -> bool:
         return False
     place = parted[0].file, parted[0].function
     return any((site.file, site.function) == place and site.line > parted[0].line for site in now)
-
-
-def _leads_to(beyond: Stack, stack: Stack) -> bool:
-    """Whether a line, or its caller's, stands above a backward's, or its caller's, in one function: else it has a loop
-    of its own."""
-    around = {(site.file, site.function): site.line for site in reversed(stack)}
-    here = next((site for site in beyond if (site.file, site.function) in around), None)
-    return here is not None and here.line <= around[here.file, here.function]
-
-
-def _lines(way: list[Operation]) -> list[Operation]:
-    """The first operator of each line, as often as it was come to."""
-    return [next(alike) for _, alike in groupby(way, key=attrgetter("site"))]

@@ -41,6 +41,16 @@ def ways_of(recording: Recording) -> dict[int, list[Operation]]:
     return found
 
 
+def way_on(recording: Recording) -> list[Operation]:
+    """The operators of the user's lines after the last backward call, on its thread."""
+    last = max(recording.backwards(), key=attrgetter("started"), default=None)
+    if last is None:
+        return []
+    blocks = (one for one in recording.blocks() if one.backward is None and one.thread == last.thread)
+    after = (one for one in blocks if one.started > last.started)
+    return [one for block in after for one in block.operations if one.site is not None]
+
+
 def is_collective(operator: str) -> bool:
     """Whether an operator exchanges something with other ranks."""
     return operator.startswith(_COLLECTIVES)
