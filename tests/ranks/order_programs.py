@@ -57,6 +57,90 @@ def parameters_of_a_set(rank):
     train(net, lambda x: sum(x * getattr(net, name) for name in NAMES))
 
 
+class Heads(nn.Module):
+    """A head for each name, of one size or of their own."""
+
+    def __init__(self, sizes=(3, 3, 3, 3)):
+        super().__init__()
+        torch.manual_seed(2)
+        self.body = nn.Linear(4, 6)
+        self.heads = nn.ModuleDict({name: nn.Linear(6, size) for name, size in zip(NAMES, sizes, strict=True)})
+
+    def asked(self):
+        return names() & set(map(Name, NAMES))
+
+    def forward(self, x):
+        found = {}
+        for name in self.asked():
+            found[name] = self.heads[str(name)](self.body(x).tanh())
+        return found
+
+
+def summed(parameters):
+    for one in parameters:
+        dist.all_reduce(one.grad)  # expect: GS792 in heads_from_the_last_on_one_rank
+        one.grad /= dist.get_world_size()
+
+
+def trained_by_heads(net, exchange):
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(4):
+        optimizer.zero_grad()
+        found = net(data(dist.get_rank(), step))
+        sum(one.square().mean() for one in found.values()).backward()
+        exchange(net, found)
+        optimizer.step()
+
+
+def heads_of_a_set(rank):
+    """As in https://github.com/NVIDIA/nvalchemi-toolkit/pull/143."""
+
+    def exchange(net, found):
+        summed(net.body.parameters())
+        for name in found:  # expect: GS792
+            summed(net.heads[str(name)].parameters())
+
+    trained_by_heads(Heads(), exchange)
+
+
+class Exchange:
+    """Knows once for all which heads there are."""
+
+    def __init__(self):
+        self.order = list(names() | names())  # expect: GS792 in heads_of_a_list_that_a_set_gave
+
+    def __call__(self, net, found):
+        summed(net.body.parameters())
+        for name in self.order:
+            summed(net.heads[str(name)].parameters())
+
+
+def heads_of_a_list_that_a_set_gave(rank):
+    trained_by_heads(Heads(), Exchange())
+
+
+def heads_from_the_last_on_one_rank(rank):
+    """A set of numbers has one order, and another loop parts the ranks."""
+
+    def exchange(net, found):
+        for group in (0, 1):
+            parts = [net.heads[name] for name in NAMES[2 * group : 2 * group + 2]]
+            for part in parts[:: -1 if rank else 1]:
+                summed(part.parameters())
+        summed(net.body.parameters())
+
+    trained_by_heads(Heads(), exchange)
+
+
+def healthy_heads_in_order(rank):
+    def exchange(net, found):
+        summed(net.body.parameters())
+        for name in sorted(found):
+            summed(net.heads[str(name)].parameters())
+
+    trained_by_heads(Heads((2, 3, 4, 5)), exchange)
+
+
 def healthy_layers_in_order(rank):
     torch.manual_seed(0)
     net = nn.ModuleDict({str(kind): nn.Linear(4, 4) for kind in sorted(names())})

@@ -59,6 +59,7 @@ SCRIPTS = {
     "slot_programs.py": 2,
     "partial_programs.py": 2,
     "passing_programs.py": 2,
+    "bare_programs.py": 2,
     "by_hand_programs.py": 2,
     "plain_programs.py": 2,
     "selected_programs.py": 2,

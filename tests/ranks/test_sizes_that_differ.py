@@ -118,6 +118,43 @@ def meet(x):
     return gather(x.flatten()[: 4 + rank])
 """,
 }
+NAMES = """
+class Name(str):
+    def __hash__(self):
+        return ord(self[0]) * (1 - 2 * rank)
+def names():
+    return set(map(Name, "abcd"))
+def send(x, name):
+    dist.all_reduce(x.flatten()[: ord(name) - 90])
+"""
+ORDERS = {
+    "the order of a set": """
+def meet(x):
+    for name in names():  # here
+        send(x, name)
+""",
+    "the order of a list that a set gave": """
+def meet(x):
+    order = [name.lower() for name in names()]  # here
+    for name in order:
+        send(x, name)
+""",
+    "the order of a list that was filled": """
+def meet(x):
+    order = []
+    for name in names():  # here
+        order.append(name)
+    for at, name in enumerate(order):
+        send(x + at, name)
+""",
+    "a size of its own": """
+def send(x, name):
+    dist.all_reduce(x.flatten()[: ord(name) - 90 + rank])  # here
+def meet(x):
+    for name in sorted(names()):
+        send(x, name)
+""",
+}
 
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
 
@@ -143,6 +180,16 @@ def test_who_hands_a_helper_what_does_not_fit_is_named(tmp_path, found_in, name)
     head, _, rest = TOWERS.partition("def average(net):")
     setup = rest[rest.index("rank = int") : rest.index("    towers =")]
     program = f"{head}{HELPERS[name]}{setup}    meet(torch.linspace(0, 1, 12).view(4, 3))\n"
+    first = found_in(tmp_path, program)[0]
+    expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
+    assert (first.code, first.site.line) == ("GS790", expected)
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_the_loop_is_named_that_goes_by_a_set(tmp_path, found_in, name):
+    head, _, rest = TOWERS.partition("def average(net):")
+    setup = rest[rest.index("rank = int") : rest.index("    towers =")]
+    program = f"{head}{NAMES}{ORDERS[name]}{setup}    meet(torch.linspace(0, 1, 12).view(4, 3))\n"
     first = found_in(tmp_path, program)[0]
     expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
     assert (first.code, first.site.line) == ("GS790", expected)

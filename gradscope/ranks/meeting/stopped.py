@@ -63,8 +63,9 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
         other rank was; the line that measures what this condition asks for, or asks a rank's own disk or clock for it;
         the assignment that made a tensor of another dtype, or, on a rank that receives, the room for what a root
         broadcasts; the one condition by which trips of a loop are left out, where ranks come to one line with tensors
-        of other sizes, and had met there before; the line that hands a helper of several callers, which had met others
-        before, what it sends; else that of the collective.
+        of other sizes, and had met there before; there too the loop that goes by the order of a set, or what makes a
+        list by it; the line that hands a helper of several callers, which had met others before, what it sends; else
+        that of the collective.
     """
     parting = first_parting(ranks)
     if parting is not None:

@@ -11,6 +11,7 @@ from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.meeting.closures import WHY, called_unevenly
 from gradscope.ranks.meeting.forwards import went_apart
 from gradscope.ranks.meeting.handing import handed_by
+from gradscope.ranks.meeting.last_trips import left_last_step
 from gradscope.ranks.meeting.leaving import DRAWN, LEFT_STEP, left_step, steps_left
 from gradscope.ranks.meeting.loops import left_loop, same_way
 from gradscope.ranks.meeting.met import Met, are_in_one_trip, came_round, has_met, met_at, texts_of
@@ -24,6 +25,7 @@ from gradscope.ranks.source.drawn_parts import drawn_for_part
 from gradscope.ranks.source.given import made_at
 from gradscope.ranks.source.passing import Branch, gone_into, passed_by
 from gradscope.ranks.source.rounds import stacks_between
+from gradscope.ranks.source.set_orders import BY_A_SET, goes_by_a_set
 
 _THE_LOOP = "the loop that it left"
 
@@ -56,6 +58,7 @@ def turn_of(ranks: Ranks, parting: Parting) -> Turn:
             or _made(odd, plain, parting)
             or _received(odd, plain, usual, parting)
             or _skipped(odd, plain, usual, parting)
+            or _ordered(odd, plain, usual, parting)
             or _handed(odd, plain, usual, parting)
             or plain
         )
@@ -127,8 +130,10 @@ def _alone_in(one: Met, other: Met) -> Turn | None:
 
 def _skipped_step(one: Met, other: Met) -> Site | None:
     """The way out of a step that a rank left before its backward, so that it came to the end of a loop while the other
-    is in it, and both ran equally many backward calls; None where the other left one as well."""
-    if one.rank.backwards != other.rank.backwards or steps_left(other.recording, one.recording):
+    is in it: in its last trip, or both ran equally many backward calls; None where the other left one as well."""
+    if one.rank.backwards != other.rank.backwards:
+        return left_last_step(one.recording, other.recording)
+    if steps_left(other.recording, one.recording):
         return None
     return next(iter(steps_left(one.recording, other.recording)), None)
 
@@ -200,6 +205,14 @@ def _skipped(odd: Met, plain: Turn, usual: Met, parting: Parting) -> Turn | None
     if found is None:
         return None
     return replace(plain, site=found, words=f", by what line {found.line} lets through,")
+
+
+def _ordered(odd: Met, plain: Turn, usual: Met, parting: Parting) -> Turn | None:
+    """The loop that goes by the order of a set, where ranks are at one line with tensors of other sizes."""
+    if not parting.is_certain or not same_way(odd.stack, usual.stack):
+        return None
+    found = goes_by_a_set(texts_of(odd, usual), odd.stack)
+    return None if found is None else replace(plain, site=found, words=f", {BY_A_SET},")
 
 
 def _handed(odd: Met, plain: Turn, usual: Met, parting: Parting) -> Turn | None:

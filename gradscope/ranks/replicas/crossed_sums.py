@@ -15,6 +15,7 @@ from gradscope.ranks.core.copies import Apart, replicas_of
 from gradscope.ranks.core.known import Ranks, Told
 from gradscope.ranks.gradients.scaled import Side
 from gradscope.ranks.meeting.skipping import left_out_by
+from gradscope.ranks.source.set_orders import BY_A_SET, goes_by_a_set
 from gradscope.store.collective_reader import (
     read_groups_of_runs,
     read_moments,
@@ -41,7 +42,7 @@ class _Given:
 @dataclass(frozen=True, slots=True)
 class Crossing:
     """A sum of gradients of two leaves, on the way to a backward call, why, its line, and the condition by which what
-    comes to it is chosen, where each rank leaves others out."""
+    comes to it is chosen, where each rank leaves others out, or the line that goes by the order of a set."""
 
     leaves: frozenset[str]
     before: int
@@ -60,7 +61,7 @@ def crossed_before(ranks: Ranks, odd: Side, other: Side, found: Apart) -> Told |
 
 def crossed_sums(ranks: Ranks) -> Iterator[Crossing]:
     """The same, where nothing could be compared: each rank has summed the gradients of both parameters in one group,
-    and a condition leaves some out."""
+    and a condition leaves some out, or a set has them in another order."""
     for replicas in replicas_of(ranks):
         both = [ranks.rank(number) for number in replicas.members[:2]] if replicas.leaves is not None else []
         with ExitStack() as files:
@@ -83,9 +84,10 @@ def _crossing(ranks: Ranks, odd: Side, other: Side) -> Crossing | None:
     if site is None or str(site) != str(user_site(second.stack)):
         return None
     leaves_out = _round(ours, first.before) != _round(theirs, second.before)
-    chosen = left_out_by(here, first.stack) if leaves_out else None
+    chosen = left_out_by(here, first.stack) if leaves_out else goes_by_a_set(here, first.stack)
     pair = f"the gradient of {first.leaf} on rank {one.rank} with that of {second.leaf} on rank {two.rank}"
-    why = f"line {site.line} sums {pair}{', as each leaves others out' if chosen is not None else ''}"
+    words = "as each leaves others out" if leaves_out else BY_A_SET
+    why = f"line {site.line} sums {pair}{f', {words}' if chosen is not None else ''}"
     return Crossing(frozenset((first.leaf, second.leaf)), first.before, why, site, chosen)
 
 

@@ -144,7 +144,8 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         equally often are left out.
         The line is that of what is not the same on the ranks: an optimizer or a schedule with a rate of its own; the
         condition, in whatever function, by which one rank leaves out a step, an exchange or the loading of a state, or
-        what that condition measures; a loop in which the ranks sum gradients of different parameters; the condition
+        what that condition measures; a loop in which the ranks sum gradients of different parameters, and, where it
+        goes by the order of a set, the line that makes a list by it, else the loop's; the condition
         that counts, by which gradients are summed before the last backward of a step; what adds a rank's own gradient
         behind the exchange, selects what is exchanged, passes some by in a broadcast, or draws and writes a weight on
         one rank; else what first wrote the parameter since the last look.
