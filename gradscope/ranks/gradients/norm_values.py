@@ -45,7 +45,8 @@ def measured(name: str, of: frozenset[int], reads: int, site: Site | None) -> No
     if name in NORMS:
         return NormValue(of, is_root=True, sites=sites)
     is_product = name in _PRODUCTS
-    is_square = name in _DOTS or (name in _SQUARES and len(of) == 1 and (not is_product or reads > 1))
+    is_of_one = len(of) == 1 or (reads == 1 and not is_product)  # several parts may be joined in one tensor
+    is_square = name in _DOTS or (name in _SQUARES and is_of_one and (not is_product or reads > 1))
     return NormValue(of, is_root=False, sites=sites) if is_square else None
 
 

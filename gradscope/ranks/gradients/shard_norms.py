@@ -163,9 +163,9 @@ def _meet(walk: _Walk, one: FlowOperation, world: int) -> None:
     elif name in _SUMS:
         walk.wholes.update({walk.memory(at): (walk.size(at), world) for at in reads})
     elif name in _SCATTERS:
-        most = max(map(walk.size, touched), default=0)
+        given = sum(map(walk.size, set(reads) - set(one.makes)))  # one tensor, or a list with one for each rank
         for at in one.makes:
-            if walk.size(at) * world == most:
+            if walk.size(at) * world == given:
                 walk.cuts[at], walk.whole_of[at] = frozenset([at]), walk.memory(at)
 
 
@@ -175,8 +175,8 @@ def _scaled(walk: _Walk, recording: Recording, one: FlowOperation) -> Scaled | N
         return None
     if any(site.function == _CLIPS for site in one.operation.stack):
         return None
-    if not any(each.tensor in walk.cuts for each in one.reads):
-        return None
+    if not any(each.tensor in walk.cuts for each in one.reads) or any(each.requires_grad for each in one.reads):
+        return None  # what requires gradients is none, but samples of which ranks have parts
     by = [walk.numbers.get(walk.memory(each.tensor)) for each in one.reads if not walk.is_large(each.tensor)]
     for number in (each for each in by if each is not None):
         mean = number.mean if number.mean is not None and divides_itself(recording, number.mean) else None
