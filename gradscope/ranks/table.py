@@ -7,7 +7,7 @@ from gradscope.model.choice import Choice
 from gradscope.model.finding import Finding, Severity
 from gradscope.ranks.core.kind import RankKind
 from gradscope.ranks.core.known import Ranks
-from gradscope.ranks.data import averaged_variances, counted_twice, epochs, salted, same_data, splits
+from gradscope.ranks.data import averaged_variances, counted_twice, epochs, salted, same_data, splits, unequal_means
 from gradscope.ranks.gradients import (
     averaged_twice,
     clipped,
@@ -72,6 +72,13 @@ RANK_KINDS = {
             Severity.INFO,
             sent_choices.one_decides,
             unless=("GS790", "GS791", "GS793"),
+        ),
+        RankKind(
+            "GS924",
+            "unequal-means",
+            Severity.INFO,
+            unequal_means.unequal_means,
+            unless=("GS790", "GS791", "GS793", "GS903"),
         ),
         RankKind(
             "GS767",

@@ -82,6 +82,7 @@ SCRIPTS = {
     "hook_programs.py": 2,
     "masked_programs.py": 2,
     "merged_programs.py": 2,
+    "moment_programs.py": 2,
     "mesh_programs.py": 2,
     "norm_programs.py": 2,
     "kept_programs.py": 2,
