@@ -168,3 +168,17 @@ def test_optimizers_and_tensors_are_looked_at_again_when_a_gradient_goes(path: P
         followed = {one.backward for one in recorded.flow() if one.backward is not None}
         assert {38, 39} <= followed
         assert {39, 40} <= {leaf.backward for leaf in recorded.leaf_gradients()}
+
+
+def test_all_backwards_of_the_first_steps_of_a_late_optimizer_are_looked_at(path: Path) -> None:
+    first, second = (torch.ones(2, requires_grad=True) for _ in range(2))
+    early, late = (torch.optim.SGD([one], lr=0.1) for one in (first, second))
+    with gradscope.record(path):
+        for number in range(40):
+            (first * second.detach()).sum().backward()
+            early.step()
+            if number >= 33:
+                (first.detach() * second).sum().backward()
+                late.step()
+    with load(path) as recorded:
+        assert {*range(35, 41)} <= {leaf.backward for leaf in recorded.leaf_gradients()}

@@ -58,8 +58,8 @@ class Optimizers(Watcher):
         self._looks = itertools.count(1)
         self._backwards = self._again = 0  # backward calls so far, and those to look at because of a change
         self._last: int | None = None
-        self._stepped: _Known | None = None  # the optimizer that did so last
-        self._spent = 0  # looks before backward calls of its first steps
+        self._young = set[int]()  # optimizers that have stepped a few times only
+        self._spent = 0  # looks before backward calls of their first steps
         self._leaves, self._reached = 0, set[tuple[int, int]]()  # of the last backward; of two that follow one another
         skip_methods(Optimizers)
         context.events.optimizer_steps.append(self._steps)
@@ -113,8 +113,9 @@ class Optimizers(Watcher):
         self._sink.add("leaf_gradient", (*place, _ZERO if sizes[0] == 0 else _SOME))
 
     def _is_first(self) -> bool:
-        """Whether the optimizer that stepped last has done so a few times only: a step may take many backward calls."""
-        if self._stepped is None or self._stepped.count >= _FIRST_STEPS or self._spent >= _FIRST_BACKWARDS:
+        """Whether an optimizer has stepped a few times only: each step may take many backward calls, and another
+        optimizer may step between two of them."""
+        if not self._young or self._spent >= _FIRST_BACKWARDS:
             return False
         self._spent += 1
         return True
@@ -125,8 +126,9 @@ class Optimizers(Watcher):
 
     def _steps(self, optimizer: Any, frame: Any, present: list[bool], froze: bool) -> None:
         number = self._optimizers.of(optimizer)
-        known = self._stepped = self._known.setdefault(number, _Known())
+        known = self._known.setdefault(number, _Known())
         count, known.count = known.count, known.count + 1
+        (self._young.add if known.count < _FIRST_STEPS else self._young.discard)(number)
         thread = self._threads.current
         if thread.busy:
             return
