@@ -57,8 +57,19 @@ def thrown_away(case: Case) -> Iterator[Cause]:
         names = [named_in_graphs(case, dataflow(case).tensors[leaf.tensor]).leaf or "a parameter" for leaf in lost]
         work = flops(case.graph(call.number), {leaf.node for leaf in lost})
         message = f"the gradients of {several(names)} are computed here and never used"
-        message += f": about {_amount(work)} for the weights' gradients in every call" if work else ""
+        which = "every call" if _is_always_reached(case, call, lost) else "every call that reaches them"
+        message += f": about {_amount(work)} for the weights' gradients in {which}" if work else ""
         yield Cause(message, call.site, tensor=names[0], backward=call.number, weight=work)
+
+
+def _is_always_reached(case: Case, call: Backward, lost: list[LeafGradient]) -> bool:
+    """Whether each call of the line reached these leaves: part of a loss may begin late."""
+    same = {one.number for one in case.backwards() if one.site == call.site}
+    reached: dict[int, set[int]] = defaultdict(set)
+    for leaf in case.leaf_gradients():
+        if leaf.backward in same:
+            reached[leaf.backward].add(leaf.tensor)
+    return all({leaf.tensor for leaf in lost} <= leaves for leaves in reached.values())
 
 
 def _leaves(case: Case, call: Backward) -> list[LeafGradient]:
