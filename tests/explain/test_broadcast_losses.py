@@ -89,3 +89,44 @@ def test_the_function_is_named_where_others_shape_what_they_take(explained, tmp_
     script = tmp_path / "takes.py"
     script.write_text(TAKES.format(value=value))
     assert [one.site.line for one in explained(script).findings if one.code == "GS808"] == lines
+
+
+BY_HAND = '''"""A loss by hand, of what a network makes in a column and of a row."""
+
+import torch
+
+net = torch.nn.Linear(3, 1)
+
+
+def criterion(made, wanted):
+    apart = made - wanted
+    return ({told}).mean()
+
+
+for _ in range(4):
+    criterion(net(torch.randn(8, 3)), torch.randn(8)).backward()
+'''
+TWO_SIDED = {
+    "log-cosh": "apart + torch.nn.functional.softplus(-2 * apart)",
+    "of a function": "apart.cosh().log()",
+    "linex": "apart.exp() - apart - 1",
+    "with its tangent": "apart * apart.tanh()",
+    "Cauchy's": "torch.log(1 + apart**2)",
+    "with a tolerance": "(apart.abs() - 0.1).relu()",
+    "of two exponentials": "torch.logaddexp(apart, -apart)",
+}
+MEANT = {"a limit": "apart.relu()", "a kernel": "1 - torch.exp(-(apart**2))", "a soft count": "apart.sigmoid()"}
+
+
+@pytest.mark.parametrize("told", TWO_SIDED.values(), ids=TWO_SIDED)
+def test_a_difference_that_counts_on_both_sides_is_told(explained, tmp_path, told):
+    script = tmp_path / "by_hand.py"
+    script.write_text(BY_HAND.format(told=told))
+    assert [one.site.line for one in explained(script).findings if one.code == "GS808"] == [14]
+
+
+@pytest.mark.parametrize("told", MEANT.values(), ids=MEANT)
+def test_one_side_alone_and_a_kernel_may_be_meant_for_pairs(explained, tmp_path, told):
+    script = tmp_path / "meant.py"
+    script.write_text(BY_HAND.format(told=told))
+    assert not [one for one in explained(script).findings if one.code == "GS808"]

@@ -20,6 +20,9 @@ _TERMS = ("add", "sub", "rsub", "neg", "mul", "div", *COPIES)
 _POWERS = ("pow", "abs", "square", "sqrt", "log1p", "sign", *LOSSES)
 _CHOICES = ("where", "maximum", "minimum", "clamp", "clamp_min", "clamp_max", "lt", "le", "gt", "ge")
 _MARGINS = ("softplus", "relu", "log_sigmoid_forward")
+_EVEN = ("pow", "abs", "square", "cosh", *LOSSES)  # of a difference: the same for too much as for too little
+_GROWS = ("exp", "expm1", "sinh")  # of what is even they make a kernel, which is meant for pairs
+_BENT = (*_MARGINS, *_GROWS, "log", "log2", "log10", "logaddexp", "sigmoid", "tanh", "atan", "asinh", "erf")
 _SUMS = ("sum", "mean", "linalg_vector_norm", "norm", *LOSSES)
 _AFTER = ("add", "sub", "rsub", "neg", "mul", "div", "sum", "mean")
 _FAR = 64  # operators that a value may go through on its way to one number
@@ -46,6 +49,8 @@ class _Walk:
     is_weight: bool
     sums: set[int] = field(default_factory=set)
     mixed: set[int] = field(default_factory=set)  # squares that another value of each sample has gone into
+    even: set[int] = field(default_factory=set)  # squares that an even function of the pairs has gone into
+    is_shared: bool = False  # whether several operators take one square, as those of a loss with several terms do
     numbers: int = 0
     joined: bool = False  # whether samples that require grad were multiplied with them
 
@@ -59,7 +64,7 @@ def counts_alike(flow: RecordedDataflow, operation: FlowOperation, pairs: Pairs,
     if not flow.shape(operation.makes[0]):  # a loss of torch's, which adds them up by itself
         return base_name(operation.operation.name) in _SUMS and operation.operation.grad
     is_weight = base_name(operation.operation.name) in WEIGHS and not in_distributions(operation.operation)
-    walk = _Walk(pairs, set(operation.makes), is_weight)
+    walk = _Walk(pairs, set(operation.makes), is_weight, is_shared=_is_shared(flow, operation.makes[0]))
     waiting = [at for made in operation.makes for at in flow.readers.get(made, ())]
     heapq.heapify(waiting)
     seen: set[int] = set()
@@ -94,6 +99,9 @@ def _goes_on(flow: RecordedDataflow, reader: FlowOperation, walk: _Walk) -> bool
         is_of_each = _is_of_each(reader, walk)
         walk.joined = walk.joined or (name == "mul" and any(one.requires_grad for one in beside))
         walk.squares.add(made)
+        walk.is_shared = walk.is_shared or _is_shared(flow, made)
+        if name in _EVEN or any(one.tensor in walk.even for one in reader.reads):
+            walk.even.add(made)
         if any(flow.shape(one.tensor) for one in beside) or any(one.tensor in walk.mixed for one in reader.reads):
             walk.mixed.add(made)
         return is_of_each
@@ -108,7 +116,16 @@ def _is_of_each(reader: FlowOperation, walk: _Walk) -> bool:
         return True
     if walk.is_weight:
         return name in (*_CHOICES, *_MARGINS) and not walk.mixed & {one.tensor for one in reader.reads}
-    return name in (*_POWERS, *_CHOICES)
+    if name in _BENT:  # of the plain difference one such term alone is a penalty for one side, as of a ranking
+        is_even = any(one.tensor in walk.even for one in reader.reads)
+        return name not in _GROWS if is_even else walk.is_shared
+    return name in (*_POWERS, *_EVEN, *_CHOICES)
+
+
+def _is_shared(flow: RecordedDataflow, square: int) -> bool:
+    """Whether several operators with a gradient take the same pairs."""
+    readers = (flow.operations[at] for at in flow.readers.get(square, ()))
+    return sum(one.backward is None and one.operation.grad for one in readers) > 1
 
 
 def _is_implied(flow: RecordedDataflow, tensor: int, walk: _Walk) -> bool:

@@ -20,6 +20,7 @@ _SUMS = ("add",)  # of data, as in the target of a critic
 _EXPANDED = ("expand", "slice", "alias")  # what keeps the place of each dimension
 _RESHAPES = ("unsqueeze", "view", "reshape", "_unsafe_view", "expand")
 _TURNS = ("t", "transpose", "permute", "numpy_T")
+_ROWS = ("squeeze", "view", "_unsafe_view", "reshape", "select")
 _BEHIND = 400  # tensors that are looked at for the batch that something was computed of
 
 
@@ -101,19 +102,22 @@ def _belong_together(flow: RecordedDataflow, columns: list[Read], rows: list[Rea
 
 
 def meets_itself(flow: RecordedDataflow, column: Read) -> bool:
-    """Whether a column is turned to a row as well: then all are held against all on purpose."""
+    """Whether a column meets the row that it is turned to, or made: then all are held against all on purpose."""
+    turned = [(flow.shape(column.tensor)[::-1], _TURNS), (_as_row(flow.shape(column.tensor)), _ROWS)]
     readers = (flow.operations[at] for at in flow.readers.get(column.tensor, ()))
-    turned = flow.shape(column.tensor)[::-1]
     return any(
         one.backward is None
-        and base_name(one.operation.name) in _TURNS
-        and flow.shape(one.makes[0]) == turned
+        and any(flow.shape(one.makes[0]) == shape and base_name(one.operation.name) in names for shape, names in turned)
         and any(
             column.tensor in {read.tensor for read in flow.operations[at].reads}
             for at in flow.readers.get(one.makes[0], ())
         )
         for one in readers
     )
+
+
+def _as_row(column: tuple[int, ...]) -> tuple[int, ...]:
+    return column[:1] + column[2:]
 
 
 def _before_expanding(flow: RecordedDataflow, read: Read, before: int) -> Read:
