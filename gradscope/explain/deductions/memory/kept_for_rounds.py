@@ -12,11 +12,13 @@ from dataclasses import dataclass
 
 from gradscope.explain.deductions.memory.carried_state import values_on_self
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.rounds import is_carried_by, reads_of_before
 from gradscope.explain.evidence.source_names import carries, followed
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name
 from gradscope.model.site import Site, Stack, user_frames
 
+_PUTS = ("append", "appendleft", "add", "insert", "extend", "put", "update")
 _DETACHES = ("detach", "detach_", "data", "item")
 Places = frozenset[int] | None
 
@@ -51,7 +53,7 @@ def kept_for_rounds(case: Case, stack: Stack, backward: Stack) -> Site | None:
     kept = [one for one in received.targets if isinstance(one, (ast.Attribute, ast.Subscript))]
     if kept:
         return received.site if len(kept) == len(received.targets) and not received.is_made_here else None
-    names = {name for name in received.names if not _is_carried_by(loop, name)}
+    names = {name for name in received.names if not is_carried_by(loop, name)}
     found = set(_stores(case, received, loop, names))
     return found.pop() if len(found) == 1 else None
 
@@ -64,8 +66,72 @@ def carried_by_the_loop(case: Case, stack: Stack, backward: Stack) -> tuple[Site
     received = None if within is None else _received(case, user_frames(stack), within)
     if loop is None or received is None or received.is_made_here or not _is_in(loop, received.site):
         return None
-    carried = [name for name in received.names if _is_carried_by(loop, name)]
+    carried = [name for name in received.names if is_carried_by(loop, name)]
     return (received.site, carried[0]) if len(carried) == 1 else None
+
+
+def rebound_by_the_loop(case: Case, stack: Stack, backward: Stack, reader: Stack) -> tuple[Site, str] | None:
+    """The line of the loop around a backward that puts a value, received under one name, where the next round reads it,
+    and this place: `state = last`, `states.append(last)`. None where the name it was received under goes on itself."""
+    within = next((site for site in user_frames(backward) if syntax(case).loop(site) is not None), None)
+    loop = None if within is None else syntax(case).loop(within)
+    received = None if within is None else _received(case, user_frames(stack), within)
+    if loop is None or received is None or not _is_in(loop, received.site) or not received.names:
+        return None
+    if any(is_carried_by(loop, name) for name in received.names):
+        return None
+    found = list(_rebound(loop, received, received.names))
+    found = found or list(_rebound(loop, received, followed(loop, received.names)))
+    reading = {site.line for site in user_frames(reader) if site.is_in_function_of(received.site)}
+    sure = [one for one in found if any(_is_named_on(loop, line, one[1]) for line in reading)] or found
+    line, place = min(sure, default=(0, ""))
+    return (syntax(case).site(received.site.file, line, received.site.function), place) if sure else None
+
+
+def _rebound(loop: ast.For | ast.While, received: _Received, names: set[str]) -> Iterator[tuple[int, str]]:
+    """The later lines of a round by which a name, or a container, takes what has one of some names into the next."""
+    end = received.statement.end_lineno or received.statement.lineno
+    for node in ast.walk(loop):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.lineno > end:
+            for target, value in _pairs(node):
+                if isinstance(target, ast.Name) and _keeps(value, names) and _is_read_next(loop, target.id):
+                    yield node.lineno, target.id
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and node.lineno > end:
+            owner = node.value.func.value if isinstance(node.value.func, ast.Attribute) else None
+            puts = called_name(node.value) in _PUTS and any(_keeps(one, names) for one in node.value.args)
+            if puts and owner is not None and _is_looked_into(loop, owner):
+                yield node.lineno, ast.unparse(owner)
+
+
+def _pairs(assign: ast.Assign | ast.AnnAssign) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    """What an assignment sets, and to what: of `hidden, turn = last, turn + 1` each by itself."""
+    value = assign.value
+    for target in assign.targets if isinstance(assign, ast.Assign) else [assign.target]:
+        places = target.elts if isinstance(target, ast.Tuple) else [target]
+        values = value.elts if isinstance(value, ast.Tuple) and isinstance(target, ast.Tuple) else []
+        yield from zip(places, values if len(values) == len(places) else [value] * len(places), strict=True)
+
+
+def _is_read_next(loop: ast.For | ast.While, name: str) -> bool:
+    """Whether the next round reads a variable before it sets it, and not only what detach() gives of it."""
+    detached = {id(one.value) for one in ast.walk(loop) if isinstance(one, ast.Attribute) and one.attr in _DETACHES}
+    return is_carried_by(loop, name) and any(id(one) not in detached for one in reads_of_before(loop, name))
+
+
+def _is_looked_into(loop: ast.For | ast.While, owner: ast.expr) -> bool:
+    """Whether a round takes something out of a container that the loop was given: `states[-1]`."""
+    if isinstance(owner, ast.Name) and not is_carried_by(loop, owner.id):
+        return False
+    text = ast.unparse(owner)
+    taken = (one for one in ast.walk(loop) if isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Load))
+    detached = {id(one.value) for one in ast.walk(loop) if isinstance(one, ast.Attribute) and one.attr in _DETACHES}
+    return any(ast.unparse(one.value) == text and id(one) not in detached for one in taken)
+
+
+def _is_named_on(loop: ast.For | ast.While, line: int, place: str) -> bool:
+    """Whether an expression stands on a line of a loop."""
+    here = (one for one in ast.walk(loop) if isinstance(one, ast.expr) and one.lineno == line)
+    return any(ast.unparse(one) == place for one in here)
 
 
 def _is_in(loop: ast.For | ast.While, site: Site) -> bool:
@@ -73,8 +139,8 @@ def _is_in(loop: ast.For | ast.While, site: Site) -> bool:
 
 
 def _kept_in_a_round(case: Case, frames: tuple[Site, ...], within: Site, loop: ast.For | ast.While) -> Site | None:
-    """The only line that keeps a value on self in a function which the loop calls in each round, and which was given
-    the value by the functions that return it."""
+    """The only line that keeps a value on self, or in a global name, in a function which the loop calls in each round,
+    and which was given the value by the functions that return it."""
     calls = [at for at, site in enumerate(frames) if site.is_in_function_of(within) and _is_in(loop, site)]
     received = _handed_out(case, frames[: calls[0]]) if calls else None
     function = None if received is None else syntax(case).function(received.site)
@@ -82,8 +148,15 @@ def _kept_in_a_round(case: Case, frames: tuple[Site, ...], within: Site, loop: a
         return None
     names = followed(function, received.names) - {"self"}
     later = (one for one in ast.walk(function) if isinstance(one, ast.Assign) and one.lineno > received.site.line)
-    found = {one.lineno for one in later if any(_keeps(value, names) for value in values_on_self(one))}
+    own = {name for one in ast.walk(function) if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names}
+    kept = ((one.lineno, value) for one in later for value in (*values_on_self(one), *_values_of(one, own)))
+    found = {line for line, value in kept if _keeps(value, names)}
     return syntax(case).site(received.site.file, found.pop(), received.site.function) if len(found) == 1 else None
+
+
+def _values_of(assign: ast.Assign, names: set[str]) -> Iterator[ast.expr | None]:
+    """What an assignment gives to some names."""
+    yield from (value for target, value in _pairs(assign) if isinstance(target, ast.Name) and target.id in names)
 
 
 def _received(case: Case, frames: tuple[Site, ...], within: Site) -> _Received | None:
@@ -131,13 +204,6 @@ def _returned(function: ast.AST, names: set[str]) -> set[int | None]:
     return found
 
 
-def _is_carried_by(loop: ast.For | ast.While, name: str) -> bool:
-    """Whether a round reads a variable before it sets it: the variable itself takes the value into the next round."""
-    uses = [node for node in ast.walk(loop) if isinstance(node, ast.Name) and node.id == name]
-    first = min(uses, key=lambda node: (node.lineno, isinstance(node.ctx, ast.Store)))
-    return isinstance(first.ctx, ast.Load)
-
-
 def _stores(case: Case, received: _Received, loop: ast.For | ast.While, names: set[str]) -> Iterator[Site]:
     """The later lines of a round that put one of some names where the next round finds it."""
     end = received.statement.end_lineno or received.statement.lineno
@@ -151,9 +217,13 @@ def _stores(case: Case, received: _Received, loop: ast.For | ast.While, names: s
             yield from _stored_by(case, node.value, names)
 
 
-def _keeps(value: ast.expr, names: set[str]) -> bool:
+def _keeps(value: ast.expr | None, names: set[str]) -> bool:
     """Whether one of some names is put away as it is."""
-    return carries(value, names) and not any(getattr(one, "attr", None) in _DETACHES for one in ast.walk(value))
+    return (
+        value is not None
+        and carries(value, names)
+        and not any(getattr(one, "attr", None) in _DETACHES for one in ast.walk(value))
+    )
 
 
 def _stored_by(case: Case, call: ast.Call, names: set[str]) -> Iterator[Site]:

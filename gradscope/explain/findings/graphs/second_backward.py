@@ -16,7 +16,11 @@ from gradscope.explain.deductions.memory.carried_state import (
 from gradscope.explain.deductions.memory.half_detached import half_detached, sibling_detached
 from gradscope.explain.deductions.memory.inplace_writes import REFUSED, refused, write_of
 from gradscope.explain.deductions.memory.kept_by_a_call import kept_after, put_away_at
-from gradscope.explain.deductions.memory.kept_for_rounds import carried_by_the_loop, kept_for_rounds
+from gradscope.explain.deductions.memory.kept_for_rounds import (
+    carried_by_the_loop,
+    kept_for_rounds,
+    rebound_by_the_loop,
+)
 from gradscope.explain.deductions.memory.shared_subgraph import SharedSubgraph, kept_its_graph, shared_subgraph
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
@@ -77,8 +81,9 @@ def carried_over(case: Case) -> Iterator[Cause]:
     How it is found: both calls stand on the same lines; the nodes of the failed one are compared, by identity, with
         those that the earlier one ran. The line named made the youngest of the nodes that both have, takes it from
         the functions that return it, keeps it for the next round (where a part or a copy of it was taken after the
-        earlier backward), or sets it back in place. Where a line between both
-        calls detaches one part of a tuple that is carried over, and another part goes on beside it, it is that line.
+        earlier backward), binds it to the name that the next round reads, or sets it back in place. Where a line
+        between both calls detaches one part of a tuple that is carried over, and another part goes on beside it, it is
+        that line.
     """
     for call in case.failed():
         found = _freed(case, call) or _outdated(case, call)
@@ -164,6 +169,12 @@ def _edits(case: Case, call: Backward, found: SharedSubgraph, name: str | None) 
     away = f"what is put away here keeps its graph for rounds to come: {again}"
     yield put_away_at(case, found.first.stack, found.reader), away, "put away what is detached"
     reader = () if found.reader is None else found.reader.stack
+    rebound, place = rebound_by_the_loop(case, stack, call.stack, reader) or (None, "")
+    yield (
+        rebound,
+        f"`{place}` carries its graph from one round into the next: {again}",
+        "detach what is kept here, or compute it anew in each round where its gradient is wanted",
+    )
     yield (
         kept_after(case, found.first.stack, reader, name) or kept_for_rounds(case, stack, call.stack),
         f"{what} is kept here, with its graph, for rounds to come: {again}",
