@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.memory.frozen_copies import frozen_copies
+from gradscope.explain.deductions.states.frozen_by_mode import frozen_by_mode
 from gradscope.explain.deductions.states.left_at_rest import LeftAtRest, left_at_rest
 from gradscope.explain.deductions.states.missed_at_times import missed_at_times
 from gradscope.explain.deductions.states.mode_helpers import asking_line
@@ -127,9 +128,12 @@ def frozen_in_name(case: Case) -> Iterator[Cause]:
     opposite: some of them require grad, or none does. The line is the one that sets such an attribute under the name of
     a module whose parameters still had gradients when an optimizer stepped last, or of the layer that a loop has come
     to, or else the only one that sets it on what is not a tensor by its looks. A hint: parameters for an optimizer are
-    filtered by `not in` a set of computed tensors, and it steps what those are made of.
+    filtered by `not in` a set of computed tensors, and it steps what those are made of. Another: a function that is
+    named after freezing calls eval() only, and an optimizer made after it of what requires grad steps those weights,
+    in a program that sets requires_grad nowhere.
     """
     yield from vain_filters(case)
+    yield from frozen_by_mode(case)
     yield from frozen_copies(case)
     told = {notice.what for notice in case.notices()}
     last = {look.optimizer: look for look in case.optimizer_looks()}
