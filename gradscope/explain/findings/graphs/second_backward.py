@@ -169,12 +169,7 @@ def _edits(case: Case, call: Backward, found: SharedSubgraph, name: str | None) 
     away = f"what is put away here keeps its graph for rounds to come: {again}"
     yield put_away_at(case, found.first.stack, found.reader), away, "put away what is detached"
     reader = () if found.reader is None else found.reader.stack
-    rebound, place = rebound_by_the_loop(case, stack, call.stack, reader) or (None, "")
-    yield (
-        rebound,
-        f"`{place}` carries its graph from one round into the next: {again}",
-        "detach what is kept here, or compute it anew in each round where its gradient is wanted",
-    )
+    yield _rebound(case, call, found, again)
     yield (
         kept_after(case, found.first.stack, reader, name) or kept_for_rounds(case, stack, call.stack),
         f"{what} is kept here, with its graph, for rounds to come: {again}",
@@ -194,6 +189,14 @@ def _edits(case: Case, call: Backward, found: SharedSubgraph, name: str | None) 
         f"carry over `{variable}.detach()`, or compute it anew in each round where its gradient is wanted",
     )
     yield received_at(case, stack), message, advice
+
+
+def _rebound(case: Case, call: Backward, found: SharedSubgraph, again: str) -> Edit:
+    """The edit where the loop puts it under the name that its next round reads."""
+    reader = () if found.reader is None else found.reader.stack
+    line, place = rebound_by_the_loop(case, found.carried.stack, call.stack, reader) or (None, "")
+    message = f"`{place}` carries its graph from one round into the next: {again}"
+    return line, message, "detach what is kept here, or compute it anew in each round where its gradient is wanted"
 
 
 def _set_back_at(case: Case, call: Backward, found: SharedSubgraph) -> Site | None:
