@@ -22,6 +22,7 @@ from gradscope.explain.deductions.gradients.late_changes import unexplained_sile
 from gradscope.explain.deductions.gradients.late_steps import late_steps
 from gradscope.explain.deductions.gradients.led_nowhere import led_nowhere
 from gradscope.explain.deductions.gradients.likely_cuts import at_its_call, likeliest
+from gradscope.explain.deductions.gradients.losses_of_numbers import late_loss_of_numbers, loss_of_numbers
 from gradscope.explain.deductions.gradients.lost_derivatives import lost_derivatives
 from gradscope.explain.deductions.gradients.lost_parts import lost_parts
 from gradscope.explain.deductions.gradients.silent_parameters import SilentParameter, silent_parameters
@@ -115,11 +116,18 @@ def _why_no_graph(case: Case, call: Backward) -> MissingGradient:
         return switched
     end = min((flow.makers[root][-1] for root in roots if flow.makers.get(root)), default=len(flow.operations))
     since = _derived_before(case, call)
-    left = [at for at in range(since, end) if exit_at(case, at)]
+    told = {one.tensor for one in flow.roots if one.backward is not None and one.backward < call.number}
+    left = [at for at in range(since, end) if exit_at(case, at) and not _reads(flow, at, told)]
     if left:
         return at_exit(case, left[-1])
     learned = [at for at in range(since, end) if flow.reads_learned(at)]
-    return _unseen(case, learned[-1]) if learned else frozen_loss(case, call)
+    numbers = loss_of_numbers(case, roots, learned) if learned else late_loss_of_numbers(case, call)
+    return numbers or (_unseen(case, learned[-1]) if learned else frozen_loss(case, call))
+
+
+def _reads(flow: RecordedDataflow, at: int, tensors: set[int]) -> bool:
+    """Whether an operator reads some tensors alone: the loss of an earlier backward is none that this one lost."""
+    return all(one.tensor in tensors for one in flow.operations[at].reads)
 
 
 def _had_a_graph_before(case: Case, call: Backward, cuts: list[Cut]) -> bool:

@@ -58,6 +58,7 @@ class Reason(enum.Enum):
     STRAIGHT_THROUGH = enum.auto()  # in a result that a loss takes for it
     PLAIN_NUMBERS = enum.auto()
     PLAIN_NUMBERS_AFTER = enum.auto()  # of the last result that had a graph
+    NUMBERS_ALONE = enum.auto()
     OTHER_TENSORS = enum.auto()  # than the ones that require grad
     ALL_FROZEN = enum.auto()
     FROZEN_HERE = enum.auto()

@@ -55,6 +55,7 @@ REASONS = {
     Reason.PLAIN_NUMBERS_AFTER: (
         "{call} hands out plain numbers, which have no graph; {operator} made the last result that has a graph"
     ),
+    Reason.NUMBERS_ALONE: "all of it is made of numbers here",
     Reason.OTHER_TENSORS: "it is not computed from this; {operator} made the last result that has a graph",
     Reason.ALL_FROZEN: "nothing that the loss was computed from requires grad",
     Reason.FROZEN_HERE: "nothing that the loss was computed from requires grad: it is all frozen here",
