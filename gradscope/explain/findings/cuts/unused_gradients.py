@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.steps.optimizer_parameters import named_in_graphs, optimizer_parameters
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.dataflow import dataflow, runs_optimizer
 from gradscope.explain.evidence.timeline import Moment, timelines
 from gradscope.explain.evidence.words import several
 from gradscope.model.flow import GradientState, LeafGradient, is_looked_at
@@ -40,6 +40,7 @@ def thrown_away(case: Case) -> Iterator[Cause]:
     How it is found:
         The parameter held no gradient when the next backward began, no optimizer that holds it had stepped in between,
         and no operator read a gradient of its shape. The cost is that of the products for the weights' gradients.
+        Where it still holds one and no optimizer holds it, none of the whole run did, and nothing else wrote to it.
         Nothing is said where several threads call backward: what they read in between is not told apart.
     """
     if len({call.thread for call in case.backwards()}) > 1:
@@ -95,11 +96,29 @@ def _is_wasted(case: Case, call: Backward, leaf: LeafGradient) -> bool:
     following, known = min(later, key=lambda one: one.backward), optimizer_parameters(case)
     if following.state not in _EMPTY and (leaf.tensor in known.held or not known.is_whole):
         return False  # one that has never stepped, where the run ended before it did, may hold it
+    if following.state not in _EMPTY and _is_kept(case, call, leaf):
+        return False
     if following.state is GradientState.ZERO and not _is_cleared(case, call.number, following):
         return False  # the gradient itself may be zero
     if _may_have_stepped(case, call, following):  # asked first: the next goes through all operators of the run
         return False
     return were_followed(case, call, following.backward) and not is_read(case, call, leaf, following.backward)
+
+
+def _is_kept(case: Case, call: Backward, leaf: LeafGradient) -> bool:
+    """Whether the program uses a gradient by hand once several backward calls have added to it."""
+    name = named_in_graphs(case, dataflow(case).tensors[leaf.tensor]).leaf
+    return name in _moved(case) or is_read(case, call, leaf)
+
+
+@kept
+def _moved(case: Case) -> frozenset[str | None]:
+    """The names of the parameters that the program itself writes to behind a backward."""
+    blocks = list(case.blocks())
+    first = next((at for at, one in enumerate(blocks) if one.backward is not None), len(blocks))
+    ran = {id(one.operations): one.operations for one in blocks[first:] if one.backward is None}
+    own = (one for operations in ran.values() for one in operations if one.writes and not runs_optimizer(one))
+    return frozenset(write.leaf for one in own for write in one.writes if write.leaf is not None)
 
 
 def _is_cleared(case: Case, first: int, following: LeafGradient) -> bool:
@@ -158,13 +177,13 @@ def _may_have_stepped(case: Case, call: Backward, following: LeafGradient) -> bo
     return False
 
 
-def is_read(case: Case, call: Backward, leaf: LeafGradient, until: int) -> bool:
-    """Whether an operator between two calls read what may be this gradient, or wrote to the parameter."""
+def is_read(case: Case, call: Backward, leaf: LeafGradient, until: int | None = None) -> bool:
+    """Whether an operator behind a call, or between two, read what may be this gradient, or wrote to the parameter."""
     flow = dataflow(case)
     parameter = flow.tensors[leaf.tensor]
     made: set[int] = set()
     for operation in flow.operations:
-        if operation.backward == until:
+        if until is not None and operation.backward == until:
             return False
         if operation.backward == call.number:
             made |= {flow.tensors[one].storage for one in operation.makes if one in flow.tensors}
