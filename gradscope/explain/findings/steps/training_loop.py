@@ -56,9 +56,9 @@ def not_cleared(case: Case) -> Iterator[Cause]:
     backward, where the program does not read the gradients itself. An optimizer whose steps call a closure is left out.
     A hint only where a step follows every few rounds of a loop, whose last rounds fill no group: the first step of the
     next loop uses their gradients, too, which are older and too many. So is it told where the program moves a leaf by
-    its gradient itself (an attack on the input, a step by hand), and each backward was seen to add to the gradient that
-    it had moved by; and where it sends the gradient of a leaf that it receives into again and again, such as a stage of
-    a pipeline.
+    its gradient itself (an attack on the input, a step by hand), and a backward was seen to add to the gradient that it
+    had moved by: again and again, or once where no backward that was looked at later found it cleared; and where it
+    sends the gradient of a leaf that it receives into again and again, such as a stage of a pipeline.
     """
     yield from (*_moved_by_sums(case), *_sent_sums(case))
     for optimizer, found in accumulated(case).items():
