@@ -31,11 +31,14 @@ def cleared_as_an_array():
 
 def cleared_by_other_data():
     weight = nn.Parameter(torch.zeros(3, 1))
-    for _ in range(20):
-        error(weight).backward()
+    for _ in range(5):
+        for _ in range(6):
+            error(weight).backward()
+            with torch.no_grad():
+                weight.sub_(weight.grad, alpha=0.05)
+            weight.grad.data = torch.zeros_like(weight)
         with torch.no_grad():
-            weight.sub_(weight.grad, alpha=0.05)
-        weight.grad.data = torch.zeros_like(weight)
+            print(error(weight).item())
     return weight
 
 
