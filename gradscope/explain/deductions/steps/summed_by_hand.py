@@ -64,6 +64,8 @@ def summed_by_hand(case: Case) -> Iterator[SummedByHand]:
                 calls[site, sites.get(backward)].update([backward] if is_sum else ())
                 shapes[site, sites.get(backward)].add(known.type.shape)
     for (site, call), found in calls.items():
+        if not _found_one(case, call, shapes[site, call]):
+            continue  # no look tells that none was cleared out of sight
         yield SummedByHand(site, call, max(len(found), _looked(case, site, call, shapes[site, call])))
 
 
@@ -114,6 +116,12 @@ def _was_cleared(case: Case, shape: tuple[int, ...], places: list[int]) -> bool:
     calls = (dataflow(case).operations[at].backward for at in places[1:])
     found = (_held(case, call, {shape}) for call in calls if call is not None)
     return any(one and GradientState.VALUES not in one for one in found)
+
+
+def _found_one(case: Case, backward: Site | None, shapes: set[tuple[int, ...]]) -> bool:
+    """Whether a backward of a line was looked at and found a gradient."""
+    calls = (call.number for call in case.backwards() if call.site == backward)
+    return any(GradientState.VALUES in _held(case, call, shapes) for call in calls)
 
 
 def _held(case: Case, backward: int, shapes: set[tuple[int, ...]]) -> list[GradientState]:
