@@ -41,6 +41,7 @@ SCRIPTS = {
     "spike_programs.py": 2,
     "stage_programs.py": 2,
     "checked_programs.py": 2,
+    "codebook_programs.py": 2,
     "chosen_programs.py": 2,
     "contrast_programs.py": 2,
     "count_programs.py": 2,

@@ -1,5 +1,5 @@
-"""Running statistics in plain tensors that each rank makes of its own samples alone, and computes by, while all
-weights are the same on all ranks: no wrapper sends them, and no module names them."""
+"""Running statistics in plain tensors, or in buffers, that each rank makes of its own samples alone, and computes by,
+while all weights are the same on all ranks: no wrapper sends them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from gradscope.model.flow import FlowTensor
 from gradscope.model.site import Site
 from gradscope.ranks.core.copies import Replicas, first_apart, looks_of
 from gradscope.ranks.core.known import NOISE, Ranks
+from gradscope.ranks.replicas.buffer_states import Norms, buffer_of, buffers_of
 from gradscope.ranks.replicas.own_statistics import sends_more
-from gradscope.ranks.replicas.plain_updates import PlainState, plain_states, sampled_at
+from gradscope.ranks.replicas.plain_updates import Key, PlainState, plain_states, sampled_at
 from gradscope.ranks.replicas.plain_uses import PlainUses
 from gradscope.ranks.source.sampled_lines import count
 from gradscope.store.rank_reader import read_plain_states
@@ -24,12 +25,14 @@ _STEPS = 2  # in which something is learned by a state, and looks at which it is
 
 @dataclass(frozen=True, slots=True)
 class PlainStatistics:
-    """The line that makes the statistics, that which computes by them, and their norms on two ranks at a look."""
+    """The line that makes the statistics, that which computes by them, their norms on two ranks at a look, and the
+    buffer that they are, if any."""
 
     site: Site
     uses: Site
     backward: int
     norms: tuple[float, float]
+    buffer: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,8 @@ class _Told:
 
     state: PlainState
     uses: Site
-    norms: dict[int, float]
+    norms: Norms
+    buffer: str | None
 
 
 def plain_statistics(ranks: Ranks, replicas: Replicas) -> PlainStatistics | None:
@@ -47,8 +51,7 @@ def plain_statistics(ranks: Ranks, replicas: Replicas) -> PlainStatistics | None
     if len(looks) < _STEPS or first_apart(ranks.weights, replicas, looks, bool) is not None:
         return None
     with ExitStack() as files:
-        paths = (ranks.rank(replicas.members[at]).path for at in (0, -1))
-        here, there = ({one.state.key: one for one in _told(files.enter_context(load(Path(p))))} for p in paths)
+        here, there = (_told_by_key(ranks, replicas, replicas.members[at], files) for at in (0, -1))
     for key, one in here.items():
         other = there.get(key)
         apart = [] if other is None else [each for each in one.norms if _differ(one.norms, other.norms, each)]
@@ -60,8 +63,18 @@ def plain_statistics(ranks: Ranks, replicas: Replicas) -> PlainStatistics | None
             and len(apart) >= _STEPS
             and both[-_STEPS:] == sorted(apart)[-_STEPS:]
         ):
-            return PlainStatistics(site, one.uses, apart[-1], (one.norms[apart[-1]], other.norms[apart[-1]]))
+            return PlainStatistics(
+                site, one.uses, apart[-1], (one.norms[apart[-1]], other.norms[apart[-1]]), one.buffer
+            )
     return None
+
+
+def _told_by_key(ranks: Ranks, replicas: Replicas, number: int, files: ExitStack) -> dict[Key, _Told]:
+    """What a rank computes by; of buffers as well, where no wrapper cares for them."""
+    is_wrapped = ranks.averaging[number].is_wrapped if number in ranks.averaging else False
+    buffers = {} if is_wrapped else buffers_of(ranks, replicas, number)
+    recording = files.enter_context(load(Path(ranks.rank(number).path)))
+    return {one.state.key: one for one in _told(recording, buffers)}
 
 
 def _differ(ours: dict[int, float], theirs: dict[int, float], look: int) -> bool:
@@ -69,23 +82,24 @@ def _differ(ours: dict[int, float], theirs: dict[int, float], look: int) -> bool
     return max(values) - min(values) > NOISE * max(values)
 
 
-def _told(recording: Recording) -> Iterator[_Told]:
+def _told(recording: Recording, buffers: dict[str, Norms]) -> Iterator[_Told]:
     """The states of a rank that it computes by in several steps and exchanges in none."""
     norms = read_plain_states(recording.tables.rows, recording.tables.interned)
-    if not norms:
+    if not norms and not buffers:
         return
     tensors = {one.number: one for one in recording.flow_tensors()}
     states = list(plain_states(recording, tensors))
-    measured = {one.key: _norms(norms, tensors, one) for one in states}
+    names = {one.key: buffer_of(recording, one, buffers) for one in states}
+    measured = {one.key: buffers.get(names[one.key] or "") or _norms(norms, tensors, one) for one in states}
     states = [one for one in states if len(measured[one.key]) >= _STEPS]
     uses = PlainUses(recording, states, tensors)
     uses.run()
     kept = [one for one in states if len(uses.used.get(one.key, ())) >= _STEPS and one.key not in uses.sent]
     if kept and not sends_more(recording, max(_size(tensors, one) for one in kept)):
-        yield from (_Told(one, uses.lines[one.key], measured[one.key]) for one in kept)
+        yield from (_Told(one, uses.lines[one.key], measured[one.key], names[one.key]) for one in kept)
 
 
-def _norms(norms: dict[int, dict[int, float]], tensors: dict[int, FlowTensor], state: PlainState) -> dict[int, float]:
+def _norms(norms: dict[int, dict[int, float]], tensors: dict[int, FlowTensor], state: PlainState) -> Norms:
     """The norms of a state, by look: those of the tensor that is all of it."""
     size, found = _size(tensors, state), dict[int, float]()
     for look, values in norms.items():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from gradscope.model.flow import FlowOperation, FlowTensor
 from gradscope.model.operation import base_name
-from gradscope.model.site import Site, Stack
+from gradscope.model.site import Site, Stack, user_frames
 from gradscope.ranks.source.sampled_lines import count, is_over
 from gradscope.ranks.source.ways import forwards_of, is_collective
 from gradscope.store.reader import Recording
@@ -123,7 +123,7 @@ class _Way:
     ) -> Update | _Over | frozenset[int] | None:
         """What is made of one of these and of nothing else but single numbers is one, too."""
         if news:
-            return news[0] if all(count(each) in (1, size) for each in read) else None
+            return news[0] if all(count(each) in (1, size) or self._is_kept(each) for each in read) else None
         if overs:
             return overs[0] if self._is_small(read, size) else None
         return states[0] if states and all(self._roots(each) or count(each) == 1 for each in read) else None
@@ -138,6 +138,10 @@ class _Way:
         """Whether what is made has no more numbers than went into it, and only what is over samples has many."""
         others = (each for each in read if each.storage not in self.over and not self._roots(each))
         return size <= sum(map(count, read)) and all(count(each) == 1 for each in others)
+
+    def _is_kept(self, tensor: FlowTensor) -> bool:
+        """Whether something is made of states alone: a codebook is sums by counts, of which there are fewer."""
+        return tensor.storage in self.new or bool(self._roots(tensor))
 
     def _roots(self, tensor: FlowTensor) -> frozenset[int]:
         """The storages of before this step that a tensor is, or is made of alone."""
@@ -176,12 +180,15 @@ def plain_states(recording: Recording, tensors: dict[int, FlowTensor]) -> Iterat
 
 
 def sampled_at(update: Update) -> Site | None:
-    """The line, in the function that brings a state up to date, that computes over the samples; else its own: what is
-    trained by, as a loss, is computed for that."""
+    """The line, in the function that brings a state up to date or in the nearest that calls it, that computes over the
+    samples; else its own: what is trained by, as a loss, is computed for that."""
     site = update.operation.site
     if site is None or update.learned:
         return site
-    same = (one for one in update.samples if one.file == site.file and one.function == site.function)
+    around = user_frames(update.operation.operation.stack)
+    same = (
+        one for frame in around for one in update.samples if (one.file, one.function) == (frame.file, frame.function)
+    )
     return next(same, site)
 
 

@@ -58,6 +58,8 @@ class PlainUses:
         if is_collective(one.operation.name):
             self._exchange(storages | made)
             return
+        if base_name(one.operation.name) == "copy_":
+            read, storages = read[-1:], {each.storage for each in read[-1:]}  # what it writes over is not read
         held = [self._held(each.storage) for each in read]
         steered = _NONE.union(*(self.steered.get(each, _NONE) for each in storages))
         scaled = self._scaled(one, read, held)
