@@ -42,6 +42,7 @@ SCRIPTS = {
     "stage_programs.py": 2,
     "checked_programs.py": 2,
     "codebook_programs.py": 2,
+    "common_input_programs.py": 2,
     "chosen_programs.py": 2,
     "contrast_programs.py": 2,
     "count_programs.py": 2,

@@ -15,11 +15,14 @@ from gradscope.ranks.core.copies import Apart, Replicas, apart_words, first_apar
 from gradscope.ranks.core.keys import unwrapped
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import NOISE, Ranks
+from gradscope.ranks.replicas.common_inputs import common_inputs
 from gradscope.ranks.replicas.drifting import why_apart
-from gradscope.ranks.replicas.parted_products import parted_products
-from gradscope.ranks.replicas.passing_back import passes_back
-from gradscope.ranks.source.leaf_names import leaf_names
-from gradscope.store.reader import load
+from gradscope.ranks.replicas.parted_products import PartedProduct, parted_products
+from gradscope.ranks.replicas.passing_back import passes_back, told_at
+from gradscope.ranks.source.leaf_names import LeafNames, leaf_names
+from gradscope.store.file import damage_is_one_sentence
+from gradscope.store.rank_reader import read_graphs
+from gradscope.store.reader import Recording, load
 
 _SUMS = ("c10d.allreduce_.", "_c10d_functional.all_reduce")
 _MOST = 8  # ranks
@@ -82,7 +85,7 @@ def _found(ranks: Ranks, replicas: Replicas) -> PartialGradient | None:
     number = replicas.members[0]
     with load(Path(ranks.rank(number).path)) as recording:
         names = leaf_names(recording)
-        own = [{ranks.own(number, name) for name in each} for each in (alike, unlike)]
+        own = tuple({ranks.own(number, name) for name in each} for each in (alike, unlike))
         for look, products in parted_products(recording, names, *own).items():
             for product in products:
                 leaves = {name for name in alike if ranks.own(number, name) in product.shared}
@@ -92,7 +95,39 @@ def _found(ranks: Ranks, replicas: Replicas) -> PartialGradient | None:
                 told = passes_back(recording, names, look, product, ranks.own(number, apart.leaf))
                 if told is not None:
                     return PartialGradient(apart, product.part, *told)
+        return _of_a_common_input(ranks, replicas, (looks[1:], own[0], own[1]), recording, names)
+
+
+def _of_a_common_input(
+    ranks: Ranks,
+    replicas: Replicas,
+    known: tuple[list[int], set[str], set[str]],
+    recording: Recording,
+    names: LeafNames,
+) -> PartialGradient | None:
+    """The same, where no weight is cut out of a whole one: each rank draws its part. A layer may come late."""
+    later, alike, unlike = known
+    number = replicas.members[0]
+    for look in _of_new_graphs(recording, later[-1]):
+        if not have_one_loss(ranks, replicas, look):
+            continue
+        for one in common_inputs(recording, names, look, alike, unlike):
+            leaves = {ranks.own(number, leaf) for leaf in one.leaves}
+            apart = first_apart(ranks.leaves, replicas, later, leaves.__contains__)
+            if apart is not None and look < apart.backward and why_apart(ranks, apart) is None:
+                told = told_at(recording, names, look, one.ways, one.node, PartedProduct(one.part, one.leaves, (), 0))
+                return PartialGradient(apart, one.part, *told)
     return None
+
+
+def _of_new_graphs(recording: Recording, until: int) -> list[int]:
+    """The backward calls before a look whose graph no call before had."""
+    with damage_is_one_sentence(recording.path):
+        graphs = read_graphs(recording.tables.rows)
+    first: dict[int, int] = {}
+    for number in sorted(graphs):
+        first.setdefault(graphs[number], number)
+    return [number for number in first.values() if number < until]
 
 
 def have_one_loss(ranks: Ranks, replicas: Replicas, look: int) -> bool:

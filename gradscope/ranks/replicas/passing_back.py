@@ -26,7 +26,7 @@ Told = tuple[str | None, Site | None]  # the name of a Function, if there is one
 
 
 @dataclass(frozen=True, slots=True)
-class _Ways:
+class Ways:
     """A graph, to which nodes each passes on, which nodes meet other ranks, and the names of its leaves."""
 
     graph: Graph
@@ -40,10 +40,15 @@ def passes_back(recording: Recording, names: LeafNames, look: int, product: Part
     between them leads through what meets other ranks."""
     if look not in recording.graph_sizes():
         return None
-    ways = _ways(recording, names, look)
-    at = next((one for one in _uses(ways, product.part) if one not in ways.meeting and _leads(ways, one, leaf)), None)
+    ways = ways_at(recording, names, look)
+    at = next((one for one in uses(ways, product.part) if one not in ways.meeting and leads(ways, one, leaf)), None)
     if at is None:
         return None
+    return told_at(recording, names, look, ways, at, product)
+
+
+def told_at(recording: Recording, names: LeafNames, look: int, ways: Ways, at: int, product: PartedProduct) -> Told:
+    """The same of a node that is known to pass on what is a part."""
     node, entered = ways.graph.nodes[at], _entered(recording, ways, look, at)
     if node.function is not None:
         return node.function.bare_name, _makes(recording, names, look, node, product) or _returns(recording, node)
@@ -52,16 +57,17 @@ def passes_back(recording: Recording, names: LeafNames, look: int, product: Part
     return None, node.site
 
 
-def _ways(recording: Recording, names: LeafNames, look: int) -> _Ways:
+def ways_at(recording: Recording, names: LeafNames, look: int) -> Ways:
+    """Those of the graph of a backward call."""
     graph = recording.graph(look)
     meeting = {node for node, name in recording.operators(look) if node is not None and is_collective(name)}
     onward: dict[int, list[int]] = defaultdict(list)
     for edge in graph.edges:
         onward[edge.source].append(edge.target)
-    return _Ways(graph, onward, frozenset(meeting), names.nodes(graph, look))
+    return Ways(graph, onward, frozenset(meeting), names.nodes(graph, look))
 
 
-def _uses(ways: _Ways, part: str) -> Iterator[int]:
+def uses(ways: Ways, part: str) -> Iterator[int]:
     """The nodes that pass a gradient to a part, or to what is computed of it alone, and to something else."""
     back: dict[int, list[int]] = defaultdict(list)
     for edge in ways.graph.edges:
@@ -73,13 +79,13 @@ def _uses(ways: _Ways, part: str) -> Iterator[int]:
             if one in seen:
                 continue
             seen.add(one)
-            if _leads_to_nothing_else(ways, one, part):
+            if leads_to_nothing_else(ways, one, part):
                 waiting.append(one)
             else:
                 yield one
 
 
-def _leads_to_nothing_else(ways: _Ways, start: int, leaf: str) -> bool:
+def leads_to_nothing_else(ways: Ways, start: int, leaf: str) -> bool:
     """Whether a gradient comes from a node to one leaf alone."""
     waiting, seen = [start], {start}
     while waiting:
@@ -92,7 +98,7 @@ def _leads_to_nothing_else(ways: _Ways, start: int, leaf: str) -> bool:
     return True
 
 
-def _leads(ways: _Ways, start: int, leaf: str) -> bool:
+def leads(ways: Ways, start: int, leaf: str) -> bool:
     """Whether a gradient comes from a node to a leaf by nodes that do not meet other ranks."""
     waiting, seen = [start], {start}
     while waiting:
@@ -105,7 +111,7 @@ def _leads(ways: _Ways, start: int, leaf: str) -> bool:
     return False
 
 
-def _entered(recording: Recording, ways: _Ways, look: int, start: int) -> Node | None:
+def _entered(recording: Recording, ways: Ways, look: int, start: int) -> Node | None:
     """The custom Function that lets the input of a product in, and does nothing with what comes back."""
     computing = {node for node, name in recording.operators(look) if base_name(name) not in _LETS_THROUGH}
     waiting = list(ways.onward[start])

@@ -17,6 +17,7 @@ _SCALES = frozenset(("div", "mul", "div_", "mul_", "divide", "true_divide", "add
 _TABLES = frozenset(("_cdist_forward", "cdist", "mm", "bmm", "addmm", "embedding", "index", "index_select", "gather"))
 _LOSSES = ("nll_loss", "binary_cross_entropy", "multi_margin_loss", "poisson_nll")
 _DRAWS = frozenset(("multinomial", "bernoulli", "bernoulli_", "normal", "poisson", "rand_like", "randn_like"))
+_FILLS = frozenset(("zeros_like", "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full"))
 
 _Keys = frozenset[Key]
 _NONE: _Keys = frozenset()
@@ -76,7 +77,7 @@ class PlainUses:
     ) -> None:
         storages = {each.storage for each in read}
         from_others = (self.exchanged & storages) - self.weights
-        drawn = base_name(one.operation.name) in _DRAWS
+        drawn = base_name(one.operation.name) in _DRAWS | _FILLS  # made of no number of what it reads
         alone = any(held) and all(ours or count(each) == 1 for ours, each in zip(held, read, strict=True))
         for each in made:
             if from_others:
