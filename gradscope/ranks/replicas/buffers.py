@@ -39,8 +39,7 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         a wrapper keep equal by what they exchange, until each puts in what it has by itself; running statistics in
         buffers by which each of such ranks normalises its samples, and that it makes of these alone; as a hint, running
         statistics in plain tensors, or in buffers without a wrapper, by which each rank scales samples or its loss, or
-        a codebook, and a buffer that the wrapper does broadcast, a queue of keys say, into which each rank puts what it
-        has computed.
+        a codebook, and a buffer that is broadcast, as a queue of keys, into which each rank puts what it has computed.
     Why:
         Running statistics and other buffers are part of the model: in eval() each rank then computes something else,
         and a checkpoint has the buffers of the rank that saves it, which saw a part of the data.
@@ -73,10 +72,9 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         of the first steps at least, one that no model holds is made of its last value, number by number and without a
         gradient, and of what was computed over samples, by this line; a loss, or samples that have no gradient, are
         scaled by what is made of it, or looked up in it; nothing of it is sent, all weights are the same on two ranks
-        and its norms are not. Without a wrapper the tensor may be a buffer, whose name is on the line that does so, or
-        on the nearest that calls it. Running statistics without a wrapper, or in plain tensors, are a hint: a site's
-        may be its own on purpose. Nothing is said where the wrapper does not broadcast and a function that speaks of
-        buffers, or is given this one, meets others after the first backward: as by an average before each evaluation.
+        and its norms are not. Without a wrapper it may be a buffer that this line names. Such statistics are a hint: a
+        site's may be its own on purpose. Silent where a function that is given a buffer, or speaks
+        of buffers, meets others later, as by an average before each evaluation.
     """
     alike = list(trained_alike(ranks))
     for way in (_without_a_wrapper, _by_plain_tensors):
