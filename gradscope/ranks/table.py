@@ -38,7 +38,7 @@ RANK_KINDS = {
         RankKind(
             "GS911",
             "result-thrown-away",
-            Severity.WARNING,
+            Severity.INFO,
             thrown_away.throws_away,
             unless=("GS790", "GS791", "GS793"),
         ),

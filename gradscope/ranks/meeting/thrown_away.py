@@ -46,9 +46,9 @@ def throws_away(ranks: Ranks) -> Iterator[Blame]:
         The program's own line is a statement that is nothing but that call, by a group of several ranks, in two of the
         first steps at least. By the way of tensors nothing that the call makes is read by another line, and what it is
         given is: something is computed of it further on, before anything else is put into it or ranks exchange it. A
-        token that only such calls read says nothing, nor does what is made for the call. A hint where numbers are
-        merely read out of it, and for _functional_collectives, whose tensors are not followed: there the variable
-        stands further down in the function.
+        token that only such calls read says nothing, nor does what is made for the call. The tensors of
+        _functional_collectives are not followed: there the variable stands further down in the function. A hint: a
+        program may time a collective, or meet the others by a number that it counts with.
     """
     met = [one for one in ranks.collectives if not one.inside and one.group is not None and len(one.group.members) > 1]
     if not met:
@@ -63,7 +63,7 @@ def _followed(recording: Recording, met: list[Collective]) -> Iterator[Blame]:
     """What the way of tensors tells."""
     found = _thrown_away(recording, {str(one.site) for one in met})
     if found is not None:
-        yield _blame(found.name, found.site, found.used, meant=found.is_shown)
+        yield _blame(found.name, found.site, found.used)
 
 
 def _written(recording: Recording, met: list[Collective]) -> Iterator[Blame]:
@@ -79,17 +79,16 @@ def _written(recording: Recording, met: list[Collective]) -> Iterator[Blame]:
     for (name, site), when in steps.items():
         used = used_below(recording, site) if len(when) >= _STEPS else None
         if used is not None:
-            yield _blame(name, site, used, meant=True)
+            yield _blame(name, site, used)
 
 
-def _blame(name: str, site: Site, used: Site | None, *, meant: bool) -> Blame:
+def _blame(name: str, site: Site, used: Site | None) -> Blame:
     return Blame(
         f"{name}() writes into no tensor: what it returns is thrown away, and the rank goes on with what it has by "
         "itself",
         site,
         () if used is None else (Related("cause_at", used, "where it goes on with that"),),
         certain=False,
-        meant=meant,
     )
 
 

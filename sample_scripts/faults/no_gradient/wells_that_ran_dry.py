@@ -1,4 +1,4 @@
-"""Levels of wells, of which the dry ones give no measure: the penalty starts from a number and adds what was measured.
+"""Levels of wells, of which dry ones give no measure: the penalty starts from a number and adds what was measured.
 
 As in https://github.com/RangiLyu/nanodet/issues/7.
 """

@@ -1,5 +1,4 @@
-"""Levels of wells, of which the dry ones give no measure: the penalty starts from a number and adds what was measured.
-"""
+"""Levels of wells, of which dry ones give no measure: the penalty starts from a number and adds what was measured."""
 
 import torch
 from torch import nn
