@@ -14,9 +14,10 @@ from heapq import merge
 
 from gradscope.explain.evidence.aliases import with_aliases
 from gradscope.explain.evidence.function_forwards import runs_in_a_function
+from gradscope.explain.evidence.optimizer_frames import is_in_closure, runs_optimizer
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Read
-from gradscope.model.operation import Operation, base_name
+from gradscope.model.operation import base_name
 from gradscope.model.site import Stack
 from gradscope.store.asked import kept
 from gradscope.store.facts import Facts
@@ -24,7 +25,6 @@ from gradscope.store.facts import Facts
 _SHAPE_ONLY = ("_like", "new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided")
 _WHOLE = ("int", "uint", "bool")  # kinds of numbers
 _SCALAR = ("_local_scalar_dense", "item")
-_OPTIMIZER = "torch/optim/"
 _COLLECTIVES = "c10d."
 CTC_LOSSES = ("_ctc_loss", "_cudnn_ctc_loss")
 
@@ -330,7 +330,9 @@ class RecordedDataflow:
     def _goes_on(self, at: int, read: int) -> bool:
         """Whether an operator of a forward reads a tensor that requires grad."""
         operation = self.operations[at]
-        if operation.backward is not None or self.sets_leaf(at, read) or is_optimizer(operation):
+        if operation.backward is not None or self.sets_leaf(at, read):
+            return False
+        if is_optimizer(operation) and not is_in_closure(operation.operation.stack):
             return False
         return any(one.tensor == read and one.requires_grad for one in operation.reads)
 
@@ -384,8 +386,3 @@ def leaves_torch(operation: FlowOperation) -> bool:
 def is_optimizer(operation: FlowOperation) -> bool:
     """Whether torch's optimizers ran it."""
     return runs_optimizer(operation.operation)
-
-
-def runs_optimizer(operation: Operation) -> bool:
-    """Whether an operator, whose tensors may be unknown, is of torch's optimizers."""
-    return any(_OPTIMIZER in site.file.replace("\\", "/") for site in operation.stack)

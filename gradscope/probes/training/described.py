@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -40,6 +39,7 @@ from gradscope.probes.tensors.metadata import storage_of
 from gradscope.torch_internals.parts import TRAINING
 
 _WITH_DROPOUT = (nn.RNNBase, nn.MultiheadAttention)
+_NO_BOUND = 1e6  # what is so large bounds nothing: the norm is asked for
 _NORMS = (nn.modules.batchnorm._NormBase,)
 
 
@@ -72,7 +72,7 @@ def _clipped(bound: str, values: dict[str, Any]) -> Said:
         total = (
             UNKNOWN if isinstance(parameters, GeneratorType) or not hasattr(parameters, "__len__") else len(parameters)
         )
-    return Said(CLIP, None, int(math.isfinite(values[bound])), total)
+    return Said(CLIP, None, int(values[bound] < _NO_BOUND), total)
 
 
 def _scaled(values: dict[str, Any]) -> Said:

@@ -45,7 +45,8 @@ from gradscope.explain.deductions.steps.averages import is_averaged
 from gradscope.explain.deductions.steps.optimizer_parameters import NAMELESS, scatters
 from gradscope.explain.deductions.steps.stacked_members import stacked_members
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, Way, dataflow, runs_optimizer
+from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, Way, dataflow
+from gradscope.explain.evidence.optimizer_frames import runs_optimizer
 from gradscope.explain.evidence.syntax import attribute_call, syntax
 from gradscope.model.finding import Related, Severity
 from gradscope.model.graph import Backward

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from gradscope.explain.evidence.block_calls import Stretch, stretches
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import runs_optimizer
+from gradscope.explain.evidence.optimizer_frames import runs_optimizer
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name
 from gradscope.model.flow import GradientState

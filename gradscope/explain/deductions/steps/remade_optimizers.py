@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from gradscope.explain.deductions.steps.rewritten import is_rewritten
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import runs_optimizer
+from gradscope.explain.evidence.optimizer_frames import runs_optimizer
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import Timeline, timelines
 from gradscope.functions.source import called_name

@@ -14,7 +14,8 @@ from itertools import chain, takewhile
 
 from gradscope.explain.deductions.steps.optimizer_parameters import is_updated_by_hand
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_optimizer, runs_optimizer
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_optimizer
+from gradscope.explain.evidence.optimizer_frames import runs_optimizer
 from gradscope.explain.evidence.optimizers import is_clipping
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines

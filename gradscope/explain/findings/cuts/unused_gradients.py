@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.steps.optimizer_parameters import named_in_graphs, optimizer_parameters
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import dataflow, runs_optimizer
+from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.optimizer_frames import runs_optimizer
 from gradscope.explain.evidence.timeline import Moment, timelines
 from gradscope.explain.evidence.words import several
 from gradscope.model.flow import GradientState, LeafGradient, is_looked_at
 from gradscope.model.graph import Backward, Graph
-from gradscope.model.training import ZERO_GRAD
+from gradscope.model.training import STEP, ZERO_GRAD
 from gradscope.store.asked import kept
 
 _WITHOUT_TENSORS = "profiler."  # the operators by which torch marks a stretch for its profiler
@@ -100,9 +101,30 @@ def _is_wasted(case: Case, call: Backward, leaf: LeafGradient) -> bool:
         return False
     if following.state is GradientState.ZERO and not _is_cleared(case, call.number, following):
         return False  # the gradient itself may be zero
-    if _may_have_stepped(case, call, following):  # asked first: the next goes through all operators of the run
+    # Asked first: the next goes through all operators of the run. By an optimizer that begins late they are used then.
+    if _steps_later(case, call, leaf.tensor) or _may_have_stepped(case, call, following):
         return False
     return were_followed(case, call, following.backward) and not is_read(case, call, leaf, following.backward)
+
+
+def _steps_later(case: Case, call: Backward, tensor: int) -> bool:
+    """Whether the optimizers that hold a parameter step, and not before a backward call."""
+    holders = {one.optimizer for one in case.optimizer_looks() if any(each.tensor == tensor for each in one.parameters)}
+    begun = _first_steps(case)
+    return bool(holders & begun.keys()) and all(begun[one] > call.number for one in holders & begun.keys())
+
+
+@kept
+def _first_steps(case: Case) -> dict[int, int]:
+    """By optimizer: how many backward calls came before its first step."""
+    found: dict[int, int] = {}
+    for timeline in timelines(case):
+        at = -1
+        for moment in timeline.moments:
+            at = moment.backward.number if moment.backward is not None else at
+            if moment.has(STEP) and moment.call is not None and moment.call.optimizer is not None:
+                found.setdefault(moment.call.optimizer, at)
+    return found
 
 
 def _is_kept(case: Case, call: Backward, leaf: LeafGradient) -> bool:

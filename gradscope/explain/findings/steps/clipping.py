@@ -17,7 +17,8 @@ from gradscope.explain.evidence.words import be, several
 from gradscope.explain.findings.steps.exhausted import made_iterator
 from gradscope.model.finding import Related
 from gradscope.model.site import Site, Stack, user_site
-from gradscope.model.training import CLIP, SCALE, SCALED_STEP, STEP, UNSCALE, ZERO_GRAD
+from gradscope.model.training import CLIP, SCALE, SCALED_STEP, STEP, UNKNOWN, UNSCALE, ZERO_GRAD
+from gradscope.store.asked import kept
 
 _TIMES = 3
 
@@ -98,17 +99,58 @@ def clipped_between(case: Case) -> Iterator[Cause]:
     Do instead: clip once, between the last backward() and step().
 
     How it is found: in each step with several backward calls the line ran between two of them, and nothing was cleared
-    before the second. A hint: some mean it.
+    before the second; and both give gradients to some parameter. A hint: some mean it.
     """
     for timeline in timelines(case):
         for optimizer in {call.optimizer for _, call in timeline.of(STEP) if call.optimizer is not None}:
             windows = timeline.windows(optimizer)
-            lines = [_clipped_before_more(one) for one in windows if sum(each.backward is not None for each in one) > 1]
+            shared = [one for one in windows if sum(each.backward is not None for each in one) > 1]
+            lines = [_clipped_before_more(one) for one in shared] if _add_to_the_same(case, shared) else []
             if len(lines) >= _TIMES and len(set(lines)) == 1 and lines[0] is not None:
                 message = (
                     f"gradients are clipped before all backward calls of a step have added to them, in {len(lines)} "
                 )
                 yield Cause(f"{message}steps: what came first is clipped again with each", lines[0], certain=False)
+
+
+def _add_to_the_same(case: Case, windows: list[tuple[Moment, ...]]) -> bool:
+    """Whether a backward call gives gradients to what was clipped behind the one before it, in each step that was
+    looked at: the parts of a model may be clipped in turn, each behind its own."""
+    found = [known for one in windows if (known := _adds_to_clipped(case, one)) is not None]
+    return bool(found) and all(found)
+
+
+def _adds_to_clipped(case: Case, window: tuple[Moment, ...]) -> bool | None:
+    """The same in one step; None where the leaves of its calls are not known."""
+    before, total, found = frozenset[int](), UNKNOWN, False
+    stepped = set[int | None]()
+    for one in window:
+        if one.call is not None and one.has(CLIP, STEP):
+            total = one.call.total if one.has(CLIP) else total
+            stepped |= {one.call.optimizer} if one.has(STEP) else set()
+        elif one.backward is not None:
+            reached = _reached(case).get(one.backward.number)
+            if reached is None:
+                return None
+            found = found or bool(before & reached and not _are_others(case, total, stepped, reached))
+            before, total, stepped = reached, UNKNOWN, set()
+    return found
+
+
+def _are_others(case: Case, total: int, stepped: set[int | None], reached: frozenset[int]) -> bool:
+    """Whether what was clipped is that of an optimizer of whose parameters a call reaches none: it has as many, or is
+    stepped then."""
+    held = {one.optimizer: {each.tensor for each in one.parameters} for one in case.optimizer_looks()}
+    return any((len(ones) == total or one in stepped) and not ones & reached for one, ones in held.items())
+
+
+@kept
+def _reached(case: Case) -> dict[int, frozenset[int]]:
+    """By backward call: the leaves that it gave gradients to, of those that were looked at."""
+    found: dict[int, set[int]] = defaultdict(set)
+    for leaf in case.leaf_gradients():
+        found[leaf.backward].add(leaf.tensor)
+    return {backward: frozenset(leaves) for backward, leaves in found.items()}
 
 
 def _clipped_before_more(window: tuple[Moment, ...]) -> Site | None:
