@@ -21,6 +21,7 @@ from gradscope.explain.deductions.memory.kept_for_rounds import (
     kept_for_rounds,
     rebound_by_the_loop,
 )
+from gradscope.explain.deductions.memory.reset_elsewhere import reset_elsewhere
 from gradscope.explain.deductions.memory.shared_subgraph import SharedSubgraph, kept_its_graph, shared_subgraph
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
@@ -83,7 +84,7 @@ def carried_over(case: Case) -> Iterator[Cause]:
         the functions that return it, keeps it for the next round (where a part or a copy of it was taken after the
         earlier backward), binds it to the name that the next round reads, or sets it back in place. Where a line
         between both calls detaches one part of a tuple that is carried over, and another part goes on beside it, it is
-        that line.
+        that line; and where rounds of shuffled samples share what is set anew around their loop only, the line there.
     """
     for call in case.failed():
         found = _freed(case, call) or _outdated(case, call)
@@ -161,6 +162,7 @@ def _edits(case: Case, call: Backward, found: SharedSubgraph, name: str | None) 
         "detach all parts of what is carried over",
     )
     yield half_detached(case, name), f"a part of {what} is not detached here: {message}", "detach all parts of it"
+    yield _reset(case, call, found, again)
     yield (
         cache_around(case, stack),
         f"a value is kept here for later calls, with its graph: {message}",
@@ -197,6 +199,14 @@ def _rebound(case: Case, call: Backward, found: SharedSubgraph, again: str) -> E
     line, place = rebound_by_the_loop(case, found.carried.stack, call.stack, reader) or (None, "")
     message = f"`{place}` carries its graph from one round into the next: {again}"
     return line, message, "detach what is kept here, or compute it anew in each round where its gradient is wanted"
+
+
+def _reset(case: Case, call: Backward, found: SharedSubgraph, again: str) -> Edit:
+    """The edit where what each round should begin without is set anew outside of the loop."""
+    reset = reset_elsewhere(case, call, found)
+    state = "" if reset is None else reset.attribute
+    message = f"`{state}` is set anew here, outside of the loop whose rounds share its graph: {again}"
+    return None if reset is None else reset.site, message, "set it anew in each round, or detach it there"
 
 
 def _set_back_at(case: Case, call: Backward, found: SharedSubgraph) -> Site | None:
