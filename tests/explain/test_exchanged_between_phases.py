@@ -6,7 +6,7 @@ from tests.edited import edited
 from tests.explain.corpus import FAULTS
 
 FLATS = (FAULTS / "no_gradient" / "flats_thinned_out.py").read_text()
-CALL, LAYERS = "    thin_out(prices, 9)  # expect: GS727\n", "inner, outer = nn.Linear(6, units), nn.Linear(units, 1)"
+CALL, PLACED = "    thin_out(prices, 9)  # expect: GS727\n", "prices.inner, prices.outer = inner, outer"
 TRAINS, BEFORE = "    season(prices, optimizer, days=24)\n", "    season(prices, optimizer, 18)\n"
 HELPER = "def thin_out(prices, units):"
 CALLED = "def pause(prices):\n    thin_out(prices, 9)\n\n\ndef years("
@@ -24,12 +24,12 @@ NAMED = {
     "by a scaler": ((("optimizer.step()", "torch.amp.GradScaler(enabled=False).step(optimizer)"),), "thin_out(prices"),
     "a helper that is given the optimizer": (
         ((HELPER, "def thin_out(prices, units, optimizer):"), (CALL, "    thin_out(prices, 9, optimizer)\n")),
-        LAYERS,
+        PLACED,
     ),
     "beside the optimizer": ((("    thin_out(prices, 9)", "    prices.outer = nn.Linear(24, 1)"),), "prices.outer = "),
     "in the loop that steps": (
         ((CALL, ""), (STEPS, STEPS + "        if days == 24 and day == 4:\n            thin_out(prices, 9)\n")),
-        LAYERS,
+        PLACED,
     ),
 }
 

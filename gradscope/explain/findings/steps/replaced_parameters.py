@@ -10,6 +10,7 @@ from gradscope.explain.deductions.gradients.missing_gradients import missing_gra
 from gradscope.explain.deductions.gradients.silent_parameters import silent_tensors
 from gradscope.explain.deductions.lines.graph_cuts import birth, born
 from gradscope.explain.deductions.steps.optimizer_parameters import optimizer_parameters
+from gradscope.explain.deductions.steps.placing_lines import placing_line
 from gradscope.explain.deductions.steps.replacements import (
     exchange_between_steps,
     exchange_line,
@@ -44,7 +45,8 @@ def replaced(case: Case) -> Iterator[Cause]:
     How it is found:
         The optimizer holds parameters that no operator reads, or reads any more, while a backward gives gradients to
         others that no optimizer holds. Where these are those of a whole new module, the line that has it built anew
-        is named, not one of its constructor. Where a function that hands the optimizer on calls one without it, such
+        is named, not one of its constructor; and where the new one gets a name first, or is returned by what makes it,
+        the line that puts it into the model. Where a function that hands the optimizer on calls one without it, such
         as a method of the model, to have a layer exchanged between steps, it is the line of that call.
     """
     late = late_replacement(case)
@@ -59,7 +61,10 @@ def replaced(case: Case) -> Iterator[Cause]:
         put = exchanging_line(case, names[0], found.made, before) or look.site
         fresh = late is None or look.count == 0
         site = (exchange_line if fresh else exchange_between_steps)(case, found.made, look.optimizer, put)
-        inner = () if site == put else (Related("made_at", put, "put in place"),)
+        note = "put in place"
+        if site == put:
+            site, note = placing_line(case, found.made, put, names), "made"
+        inner = () if site == put else (Related("made_at", put, note),)
         message = f"{several(names)} {be(names)} in no optimizer: {fate}"
         yield Cause(message, site, (*inner, stepped), tensor=names[0], weight=len(names))
     held = optimizer_parameters(case)
@@ -75,8 +80,10 @@ def replaced(case: Case) -> Iterator[Cause]:
         if len(set(names)) < len(names) and put in {one.cause.site for one in missing_gradients(case)}:
             continue  # made anew for each backward, of what has a graph: that it is cut off there is to be told
         new = birth(case, min(one.number for one in parameters))
-        site = exchange_line(case, new, holder, put) or made_at(case, holder)
-        places = (("declared_at", gone, "what the optimizer holds"), ("made_at", put, "put in place"))
+        site, note = exchange_line(case, new, holder, put) or made_at(case, holder), "put in place"
+        if site == put:
+            site, note = placing_line(case, new, put, names), "made"
+        places = (("declared_at", gone, "what the optimizer holds"), ("made_at", put, note))
         related = tuple(Related(*one) for one in places if one[1] not in (None, site))
         since = " any more" * any(dataflow(case).is_used(one) for one in old)
         others = f"the optimizer holds {len(old)} other{'s' * (len(old) > 1)} that nothing uses{since}"
