@@ -184,13 +184,19 @@ def _edits(case: Case, call: Backward, found: SharedSubgraph, name: str | None) 
         f"{f'`{built}`' if built else what} is built once, before the loop whose backward runs through it: {again}",
         "build it anew in each round of the loop, or call backward once for all rounds",
     )
-    line, variable = carried_by_the_loop(case, stack, call.stack) or (None, "")
-    yield (
+    yield _carried(case, call, found, again)
+    yield received_at(case, stack), message, advice
+
+
+def _carried(case: Case, call: Backward, found: SharedSubgraph, again: str) -> Edit:
+    """The edit where the loop takes it out of functions, under a name that its next round reads."""
+    line, variable = carried_by_the_loop(case, found.carried.stack, call.stack) or (None, "")
+    message = f"`{variable}` carries its graph from one round into the next: {again}"
+    return (
         line,
-        f"`{variable}` carries its graph from one round into the next: {again}",
+        message,
         f"carry over `{variable}.detach()`, or compute it anew in each round where its gradient is wanted",
     )
-    yield received_at(case, stack), message, advice
 
 
 def _rebound(case: Case, call: Backward, found: SharedSubgraph, again: str) -> Edit:

@@ -49,24 +49,7 @@ def replaced(case: Case) -> Iterator[Cause]:
         the line that puts it into the model. Where a function that hands the optimizer on calls one without it, such
         as a method of the model, to have a layer exchanged between steps, it is the line of that call.
     """
-    late = late_replacement(case)
-    found = late or stale_replacement(case)
-    if found is not None:
-        names = tuple(dict.fromkeys(one.leaf or "parameter" for one in found.new))
-        look, fate = found.old[0].look, "it goes on to step what was there before"
-        if late is not None:
-            fate = f"it still holds what {'it' if len(names) == 1 else 'they'} replaced after {look.count} steps"
-        stepped = Related("fails_at", look.site, "steps with parameters that nothing reads any more")
-        before = birth(case, found.old[0].held.tensor)
-        put = exchanging_line(case, names[0], found.made, before) or look.site
-        fresh = late is None or look.count == 0
-        site = (exchange_line if fresh else exchange_between_steps)(case, found.made, look.optimizer, put)
-        note = "put in place"
-        if site == put:
-            site, note = placing_line(case, found.made, put, names), "made"
-        inner = () if site == put else (Related("made_at", put, note),)
-        message = f"{several(names)} {be(names)} in no optimizer: {fate}"
-        yield Cause(message, site, (*inner, stepped), tensor=names[0], weight=len(names))
+    yield from _replaced_between_steps(case)
     held = optimizer_parameters(case)
     old = [one for one in held.unread if one in silent_tensors(case)]
     if not old:
@@ -89,6 +72,29 @@ def replaced(case: Case) -> Iterator[Cause]:
         others = f"the optimizer holds {len(old)} other{'s' * (len(old) > 1)} that nothing uses{since}"
         message = f"{several(names)} {be(names)} in no optimizer: {others}"
         yield Cause(message, site, related, tensor=names[0], weight=len(parameters))
+
+
+def _replaced_between_steps(case: Case) -> Iterator[Cause]:
+    """Those that took the place of parameters which the optimizer had stepped before."""
+    late = late_replacement(case)
+    found = late or stale_replacement(case)
+    if found is None:
+        return
+    names = tuple(dict.fromkeys(one.leaf or "parameter" for one in found.new))
+    look, fate = found.old[0].look, "it goes on to step what was there before"
+    if late is not None:
+        fate = f"it still holds what {'it' if len(names) == 1 else 'they'} replaced after {look.count} steps"
+    stepped = Related("fails_at", look.site, "steps with parameters that nothing reads any more")
+    before = birth(case, found.old[0].held.tensor)
+    put = exchanging_line(case, names[0], found.made, before) or look.site
+    fresh = late is None or look.count == 0
+    site = (exchange_line if fresh else exchange_between_steps)(case, found.made, look.optimizer, put)
+    note = "put in place"
+    if site == put:
+        site, note = placing_line(case, found.made, put, names), "made"
+    inner = () if site == put else (Related("made_at", put, note),)
+    message = f"{several(names)} {be(names)} in no optimizer: {fate}"
+    yield Cause(message, site, (*inner, stepped), tensor=names[0], weight=len(names))
 
 
 def _by_birth(
