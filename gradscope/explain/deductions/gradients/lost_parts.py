@@ -16,6 +16,7 @@ from gradscope.explain.deductions.steps.optimizer_parameters import optimizer_pa
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, dataflow
 from gradscope.model.finding import Related
+from gradscope.model.flow import FlowEnd
 from gradscope.model.operation import base_name
 from gradscope.store.asked import kept
 
@@ -79,14 +80,20 @@ def detached_terms(case: Case) -> tuple[Cut, ...]:
 def _cut_summands(case: Case) -> Iterator[tuple[int, int, Iterator[Cut]]]:
     """By backward call, the summands of its loss that have no graph, with what cut each off there, the latest first."""
     flow, held = dataflow(case), optimizer_parameters(case).held
+    for root, began in losses_of_steps(case):
+        for summand, before in summands(flow, root.tensor):
+            cuts = [cut for cut in flow.behind(summand, before) if cut.operation >= began]
+            yield root.backward, summand, (cut for cut in cuts if comes_from(flow, cut, held))
+
+
+def losses_of_steps(case: Case) -> Iterator[tuple[FlowEnd, int]]:
+    """What the backward calls of an optimizer's steps started from, each with where its step's operators begin."""
+    flow, held = dataflow(case), optimizer_parameters(case).held
     calls = {call.number for call in case.backwards() if call.kind == "backward" and call.exception is None}
     ended = _ends(flow, calls)
     for root in flow.roots:
         if held and root.requires_grad and root.backward in calls:
-            began = ended[bisect_left(ended, (root.backward,)) - 1][1] + 1
-            for summand, before in _summands(flow, root.tensor, len(flow.operations)):
-                cuts = [cut for cut in flow.behind(summand, before) if cut.operation >= began]
-                yield root.backward, summand, (cut for cut in cuts if comes_from(flow, cut, held))
+            yield root, ended[bisect_left(ended, (root.backward,)) - 1][1] + 1
 
 
 def _ends(flow: RecordedDataflow, calls: set[int]) -> list[tuple[int, int]]:
@@ -96,9 +103,9 @@ def _ends(flow: RecordedDataflow, calls: set[int]) -> list[tuple[int, int]]:
     return [(-1, -1), *zip((number for number, _ in known), accumulate((at for _, at in known), max), strict=True)]
 
 
-def _summands(flow: RecordedDataflow, tensor: int, before: int) -> Iterator[tuple[int, int]]:
+def summands(flow: RecordedDataflow, loss: int) -> Iterator[tuple[int, int]]:
     """The numbers that a loss is the sum of and that have no graph, each with the operator that adds it."""
-    waiting, seen = [(tensor, before)], {tensor}
+    waiting, seen = [(loss, len(flow.operations))], {loss}
     while waiting:
         whole, until = waiting.pop()
         makers = [at for at in flow.sources(whole, until) if flow.operations[at].backward is None]

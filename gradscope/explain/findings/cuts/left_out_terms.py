@@ -14,6 +14,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients.lost_parts import detached_terms
 from gradscope.explain.deductions.gradients.measured_losses import is_measured
 from gradscope.explain.deductions.gradients.terms_as_numbers import terms_as_numbers
+from gradscope.explain.deductions.gradients.terms_from_outside import terms_from_outside
 from gradscope.explain.deductions.gradients.unused_slopes import unused_slopes
 from gradscope.explain.deductions.memory.shared_subgraph import lines
 from gradscope.explain.evidence.case import Case
@@ -53,15 +54,18 @@ def term_left_out(case: Case) -> Iterator[Cause]:
     operator that a loss comes from, in three steps or more; or a single number that parameters led to is detached and
     added to a loss, and no backward reaches it in another way; or .item() made a number of Python of it, and the source
     adds what that is called to the loss. Or grad(create_graph=True) gave gradients in most steps, and all that became
-    of them is a number that no loss contains. The loss itself of other data is a measure, where it is called a test or
-    first comes behind a backward call; so is what a function computes that calls eval() and no backward(). A hint: a
-    term may be there to be looked at only.
+    of them is a number that no loss contains. Or a tensor that was made of no other is added to the losses of two steps
+    or more, and the source shows that numpy or Python computed it of values that were taken out of a result of that
+    step; not where such a value is a factor too, or something computed beside it is one. The loss itself of other data
+    is a measure, where it is called a test or first comes behind a backward call; so is what a function computes that
+    calls eval() and no backward(). A hint: a term may be there to be looked at only.
     """
     numbers = terms_as_numbers(case)
     for site, added in numbers.items():
         related = (Related("called_at", added, "adds the number"),) if added != site else ()
         yield Cause("this makes a number of a term before it is added to the loss: it trains nothing", site, related)
-    never = list(_never_added(case, numbers))
+    yield from _from_outside(case, numbers)
+    never = list(_never_added(case, {*numbers, *(one.taken for one in terms_from_outside(case))}))
     yield from never
     yield from _detached(case)
     for slope in unused_slopes(case) if not never else ():
@@ -71,6 +75,16 @@ def term_left_out(case: Case) -> Iterator[Cause]:
             slope.loss,
             () if slope.loss == slope.made else (Related("made_at", slope.made, "computes the term"),),
         )
+
+
+def _from_outside(case: Case, told: Container[Site]) -> Iterator[Cause]:
+    for one in terms_from_outside(case):
+        if one.taken not in told:
+            places = {"made_at": (one.back, "makes a tensor of it"), "called_at": (one.added, "adds it")}
+            related = {site: Related(role, site, text) for role, (site, text) in places.items() if site is not None}
+            related.pop(one.taken, None)
+            message = "this takes out of torch what a term of the loss is computed from: the term trains nothing"
+            yield Cause(message, one.taken, tuple(related.values()))
 
 
 def _detached(case: Case) -> Iterator[Cause]:
