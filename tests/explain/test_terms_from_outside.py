@@ -154,8 +154,8 @@ def of(a, b):
     },
     "a slope that is handed on": {
         "helper": "def of(a, b):\n    return torch.tensor(np.square(a.detach().numpy()).mean())",
-        "term": "value = of(made, y)\n    optimizer.zero_grad()\n"
-        "    made.backward(0.01 * made.detach(), retain_graph=True)\n    loss = fit + value",
+        "term": "both = fit + of(made, y), made\n"
+        "    torch.autograd.backward(both, (torch.tensor(1.0), 0.01 * y), retain_graph=True)\n    loss = fit",
     },
     "a list of the wanted": {
         "helper": "def of(a, b):\n    return torch.tensor([max(row) for row in b.tolist()]).mean()",
