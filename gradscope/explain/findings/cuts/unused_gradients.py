@@ -108,10 +108,12 @@ def _is_wasted(case: Case, call: Backward, leaf: LeafGradient) -> bool:
 
 
 def _steps_later(case: Case, call: Backward, tensor: int) -> bool:
-    """Whether the optimizers that hold a parameter step, and not before a backward call."""
+    """Whether the optimizers that hold a parameter begin late: its line calls backward again before they step first."""
     holders = {one.optimizer for one in case.optimizer_looks() if any(each.tensor == tensor for each in one.parameters)}
-    begun = _first_steps(case)
-    return bool(holders & begun.keys()) and all(begun[one] > call.number for one in holders & begun.keys())
+    begun = [first for optimizer, first in _first_steps(case).items() if optimizer in holders]
+    again = (one.number for one in case.backwards() if one.site == call.site and one.number > call.number)
+    following = next(again, None)
+    return bool(begun) and following is not None and all(following <= first for first in begun)
 
 
 @kept
