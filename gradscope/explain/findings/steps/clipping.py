@@ -42,7 +42,7 @@ def clipped_after_step(case: Case) -> Iterator[Cause]:
     Do instead: clip between backward() and step().
 
     How it is found: each time that the line ran, the last that happened before it was a step and the next after it a
-    backward (or a zero_grad, or the end). A call whose bound is above a million measures, and is left out, and so is one
+    backward (or a zero_grad, or the end). A call with a bound above a million measures, and is left out, and so is one
     that comes before the first backward: a function that computes the loss is no place to clip either. Where the step
     calls it, as a hook, the line that registers it is named. What a recorded step reads afterwards is left out: of two
     optimizers one may have stepped before, and the other steps by what was clipped.
