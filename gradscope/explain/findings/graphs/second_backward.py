@@ -53,7 +53,8 @@ def graph_freed(case: Case) -> Iterator[Cause]:
         shared tensor where the first loss need not reach through it.
     How it is found: when the backward has raised, its nodes are compared, by identity, with those that earlier calls
         ran without keeping the graph. The oldest of them that has lost what it saved is where it failed; the line
-        named is the first call, or the line that should detach when an optimizer stepped other weights in between.
+        named is the first call, or the line that should detach when an optimizer stepped other weights in between, or
+        that which needs it again where weights of the shared piece have changed.
     """
     for call in case.failed():
         found = _freed(case, call)
@@ -223,7 +224,9 @@ def _set_back_at(case: Case, call: Backward, found: SharedSubgraph) -> Site | No
 
 
 def _freed_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
-    detach = _place_to_detach(case, call, found)
+    stepped = _stepped_between(case, call, found)
+    detach = _place_to_detach(case, found) if stepped and not stepped & found.leaves else None
+    outdated = found.reader.site if found.reader is not None and stepped & found.leaves else None
     name = source_lines.assigned(case, found.node.site)
     what = f"`{name}`" if name else f"what {found.node.name} made"
     if found.reader is None:
@@ -235,9 +238,13 @@ def _freed_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
     if detach is not None:
         message = f"the first loss reaches through {what} and frees its graph, which backward {call.number} needs"
         advice = f"detach what the first loss need not reach: `{name}.detach()` here" if name else "detach it here"
+    if outdated is not None:
+        message = f"this needs the graph of {what} again, which backward {found.first.number} freed"
+        message += "; and weights behind it have changed since: it is outdated"
+        advice = f"compute {f'`{name}`' if name else 'it'} anew by the weights as they are now"
     return Cause(
         message,
-        detach or found.first.site,
+        detach or outdated or found.first.site,
         _places(call, found),
         fails=True,
         certain=detach is None,
@@ -248,16 +255,19 @@ def _freed_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
     )
 
 
-def _place_to_detach(case: Case, call: Backward, found: SharedSubgraph) -> Site | None:
-    """Where the first loss took the shared tensor, when the step that followed left all weights behind it alone."""
-    if found.before is None or found.reader is None:
-        return None
+def _place_to_detach(case: Case, found: SharedSubgraph) -> Site | None:
+    """Where the first loss took the shared tensor."""
+    return None if found.before is None or found.reader is None else handed_in_at(case, found.before.stack)
+
+
+def _stepped_between(case: Case, call: Backward, found: SharedSubgraph) -> set[str]:
+    """The leaves that were written to between both calls."""
     stepped: set[str] = set()
     for block in case.blocks():
         between = found.first.started < block.started < call.started and block.backward is None
         for operation in block.operations if between else ():
             stepped.update(write.leaf for write in operation.writes if write.leaf is not None)
-    return handed_in_at(case, found.before.stack) if stepped and not stepped & found.leaves else None
+    return stepped
 
 
 def _places(call: Backward, found: SharedSubgraph) -> tuple[Related, ...]:
