@@ -37,6 +37,11 @@ class Syntax:
         """The user's files."""
         return tuple(self._texts)
 
+    @cached_property
+    def functions(self) -> tuple[tuple[str, ast.FunctionDef], ...]:
+        """All functions of the program, each with its file."""
+        return tuple((file, one) for file in self.files for one in self.nodes(file) if isinstance(one, ast.FunctionDef))
+
     def parsed(self, file: str) -> ParsedFile:
         """A file's syntax and lines; without any where the recording does not have it."""
         if file not in self._files:

@@ -128,7 +128,10 @@ class Optimizers(Watcher):
         number = self._optimizers.of(optimizer)
         known = self._known.setdefault(number, _Known())
         count, known.count = known.count, known.count + 1
-        (self._young.add if known.count < _FIRST_STEPS else self._young.discard)(number)
+        if known.count < _FIRST_STEPS:
+            self._young.add(number)
+        else:
+            self._young.discard(number)
         thread = self._threads.current
         if thread.busy:
             return

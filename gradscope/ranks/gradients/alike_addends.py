@@ -13,6 +13,7 @@ from gradscope.model.flow import FlowOperation, FlowTensor
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 from gradscope.ranks.core.known import Ranks
+from gradscope.ranks.core.losses import are_alike, losses_of
 from gradscope.ranks.gradients.doubled import SUMS, sum_on
 from gradscope.ranks.source.leaf_names import LeafNames, leaf_names
 from gradscope.ranks.source.syntax import function_around, tree_of
@@ -101,13 +102,8 @@ def alike_addend(ranks: Ranks) -> AlikeAddend | None:
 
 def _have_one_loss(ranks: Ranks) -> bool:
     """Whether all ranks have the same losses: else each has samples of its own."""
-    of_each = [dict(losses[:_LOSSES]) for losses, numbers in ranks.losses.items() for _ in numbers]
-    first = of_each[0] if of_each else {}
-    return bool(first) and all(
-        one.keys() == first.keys() and math.isclose(float(one[at]), float(first[at]), rel_tol=_ALIKE)
-        for one in of_each
-        for at in first
-    )
+    losses = losses_of(ranks, [number for numbers in ranks.losses.values() for number in numbers], _LOSSES)
+    return bool(losses and losses[0]) and are_alike(losses, _ALIKE)
 
 
 def _leaves(ranks: Ranks) -> tuple[set[str], set[str]]:

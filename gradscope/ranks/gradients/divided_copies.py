@@ -3,7 +3,6 @@ makes it whole again: autograd divides its gradient as well, and nothing makes t
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from gradscope.model.operation import base_name
 from gradscope.model.site import Site, Stack, user_site
 from gradscope.ranks.core.copies import Replicas, looks_of
 from gradscope.ranks.core.known import NOISE, Ranks
+from gradscope.ranks.core.losses import are_alike, losses_of
 from gradscope.ranks.gradients.mean_losses import PROPORTIONAL, scales_gradients
 from gradscope.ranks.gradients.reduced import DIVIDES, is_by_their_number
 from gradscope.ranks.source.ways import is_collective
@@ -63,13 +63,8 @@ def _sum_activations(ranks: Ranks, members: tuple[int, ...]) -> bool:
 
 
 def _have_one_loss(ranks: Ranks, members: tuple[int, ...]) -> bool:
-    of_each = {number: dict(losses) for losses, numbers in ranks.losses.items() for number in numbers}
-    first, *others = (of_each.get(number, {}) for number in members)
-    return len(first) >= _LOOKS and all(
-        other.keys() == first.keys()
-        and all(math.isclose(float(first[at]), float(other[at]), rel_tol=NOISE) for at in first)
-        for other in others
-    )
+    losses = losses_of(ranks, members)
+    return len(losses[0]) >= _LOOKS and are_alike(losses, NOISE)
 
 
 def _trained_alike(ranks: Ranks, every: Replicas) -> set[str]:

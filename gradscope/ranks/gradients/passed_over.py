@@ -15,9 +15,10 @@ from gradscope.store.reader import Recording, load
 def with_what_did_harm(ranks: Ranks) -> list[Rank]:
     """The ranks that had a loss that was not finite, each with the first of which not all ranks left the step out."""
     bad = [one for one in ranks.ranks if one.nonfinite is not None]
+    soonest = sorted(ranks.ranks, key=lambda one: one.nonfinite is None)  # those that know best are asked first
     while bad:
         first = min(one.nonfinite for one in bad if one.nonfinite is not None)
-        if not all(_left_out(Path(one.path), first) for one in [*bad, *ranks.ranks]):
+        if not all(_left_out(Path(one.path), first) for one in soonest):
             break
         bad = [later for one in bad if (later := _behind(one, first)).nonfinite is not None]
     return bad

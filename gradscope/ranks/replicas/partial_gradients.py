@@ -15,6 +15,7 @@ from gradscope.ranks.core.copies import Apart, Replicas, apart_words, first_apar
 from gradscope.ranks.core.keys import unwrapped
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import NOISE, Ranks
+from gradscope.ranks.core.losses import losses_of
 from gradscope.ranks.replicas.common_inputs import common_inputs
 from gradscope.ranks.replicas.drifting import why_apart
 from gradscope.ranks.replicas.parted_products import PartedProduct, parted_products
@@ -132,8 +133,7 @@ def _of_new_graphs(recording: Recording, until: int) -> list[int]:
 
 def have_one_loss(ranks: Ranks, replicas: Replicas, look: int) -> bool:
     """Whether all ranks begin with the same loss: else each has samples of its own."""
-    of_each = {number: dict(losses) for losses, numbers in ranks.losses.items() for number in numbers}
-    values = [float(of_each.get(number, {}).get(look, math.nan)) for number in replicas.members]
+    values = [one.get(look, math.nan) for one in losses_of(ranks, replicas.members)]
     return all(math.isclose(values[0], one, rel_tol=NOISE) for one in values)
 
 

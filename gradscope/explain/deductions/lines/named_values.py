@@ -40,19 +40,17 @@ def returns_nothing(case: Case, call: ast.AST | None) -> Site | None:
     if not isinstance(call, ast.Call):
         return None
     found = [site for name, site in without_return(case) if name == called_name(call)]
-    named = [one for file in syntax(case).files for one in syntax(case).nodes(file) if isinstance(one, ast.FunctionDef)]
-    return found[0] if len(found) == 1 == sum(one.name == called_name(call) for one in named) else None
+    named = [one.name for _, one in syntax(case).functions]
+    return found[0] if len(found) == 1 == named.count(called_name(call)) else None
 
 
 def without_return(case: Case) -> Iterator[tuple[str, Site]]:
     """The functions that have no return statement, and may not be abstract: they compute something."""
-    for file in syntax(case).files:
-        for node in syntax(case).nodes(file):
-            if isinstance(node, ast.FunctionDef):
-                inner = list(ast.walk(node))
-                computes = any(isinstance(one, (ast.Assign, ast.AugAssign)) for one in inner)
-                if computes and not any(isinstance(one, (ast.Return, ast.Yield)) for one in inner):
-                    yield node.name, syntax(case).site(file, node.lineno)
+    for file, node in syntax(case).functions:
+        inner = list(ast.walk(node))
+        computes = any(isinstance(one, (ast.Assign, ast.AugAssign)) for one in inner)
+        if computes and not any(isinstance(one, (ast.Return, ast.Yield)) for one in inner):
+            yield node.name, syntax(case).site(file, node.lineno)
 
 
 def _targets(node: Assignment) -> set[str]:

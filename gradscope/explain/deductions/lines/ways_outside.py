@@ -194,24 +194,13 @@ def _summed(node: ast.BinOp) -> tuple[ast.expr, ...]:
 
 def _returned(case: Case, value: _Value, call: ast.Call) -> Iterator[_Value]:
     """What the only function of the program by a called name returns."""
-    found = _functions(case).get(called_name(call), ())
+    found = [one for one in syntax(case).functions if one[1].name == called_name(call)]
     if len(found) == 1 and value.scope.depth < _DEEP:
         file, function = found[0]
         scope = _Scope(file, function, call, value.scope, value.line, value.scope.depth + 1)
         for one in _nodes_of(function):
             if isinstance(one, ast.Return) and one.value is not None:
                 yield _Value(one.value, scope, one.lineno, value.back)
-
-
-@kept
-def _functions(case: Case) -> dict[str, list[tuple[str, ast.FunctionDef]]]:
-    """The program's functions by name, each with its file."""
-    found: dict[str, list[tuple[str, ast.FunctionDef]]] = {}
-    for file in syntax(case).files:
-        for node in syntax(case).nodes(file):
-            if isinstance(node, ast.FunctionDef):
-                found.setdefault(node.name, []).append((file, node))
-    return found
 
 
 def _named(value: _Value, name: str) -> Iterator[_Value]:

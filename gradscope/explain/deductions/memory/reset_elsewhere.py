@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gradscope.explain.deductions.memory.set_anew import attributes_read, functions, resets, resetting, stores
+from gradscope.explain.deductions.memory.set_anew import attributes_read, resets, resetting, stores
 from gradscope.explain.deductions.memory.shared_subgraph import SharedSubgraph
 from gradscope.explain.deductions.memory.shuffled_rounds import is_shuffled
 from gradscope.explain.evidence.case import Case
@@ -87,7 +87,7 @@ def _state(case: Case, site: Site) -> str | None:
         return None
     computed = {
         store.attribute
-        for one in functions(case)
+        for _, one in syntax(case).functions
         for store in stores(one)
         if not store.is_anew and one.name != "__init__"
     }
@@ -103,7 +103,7 @@ def _is_reset_inside(case: Case, loop: _Loop, inside: tuple[Site, ...], names: f
     begun = [one for site in inside for one in [syntax(case).function(site)] if one is not None]
     waiting: list[ast.AST] = [*loop.body, *begun]
     seen = {id(one) for one in waiting}
-    known = list(functions(case))
+    known = [one for _, one in syntax(case).functions]
     for scope in waiting:  # grows while it is walked
         anew = {id(one.node) for one in stores(scope) if one.attribute == state and one.is_anew}
         called = set[str]()

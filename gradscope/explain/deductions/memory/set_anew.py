@@ -52,16 +52,10 @@ def attributes_read(node: ast.AST) -> set[str]:
     return {one.attr for one in reads}
 
 
-def functions(case: Case) -> Iterator[ast.FunctionDef]:
-    """All functions of the program."""
-    for file in syntax(case).files:
-        yield from (one for one in syntax(case).nodes(file) if isinstance(one, ast.FunctionDef))
-
-
 def resetting(case: Case, attribute: str) -> frozenset[str]:
     """The names of the functions that set an attribute anew and do nothing else with it, and of those that do nothing
     but call such a one."""
-    known, found = list(functions(case)), set[str]()
+    known, found = [one for _, one in syntax(case).functions], set[str]()
     for one in known:
         kinds = {store.is_anew for store in stores(one) if store.attribute == attribute}
         if kinds == {True} and one.name not in ("__init__", "forward"):

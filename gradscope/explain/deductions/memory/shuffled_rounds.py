@@ -10,7 +10,6 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gradscope.explain.deductions.memory.set_anew import functions
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.rounds import is_carried_by
 from gradscope.explain.evidence.syntax import syntax
@@ -123,7 +122,7 @@ def _given(case: Case, frames: tuple[Site, ...], part: _Part, name: str) -> _Par
 
 def _kept(case: Case, attribute: str, depth: int) -> Iterator[_Part]:
     """What the program sets an attribute to."""
-    for scope in functions(case):
+    for _, scope in syntax(case).functions:
         for one in (one for one in ast.walk(scope) if isinstance(one, ast.Assign)):
             if any(isinstance(at, ast.Attribute) and at.attr == attribute for at in one.targets):
                 yield _Part(one.value, scope, depth)
@@ -131,7 +130,7 @@ def _kept(case: Case, attribute: str, depth: int) -> Iterator[_Part]:
 
 def _handed_back(case: Case, name: str, outside: int) -> Iterator[_Part]:
     """What a function of the program returns, or goes through as it yields."""
-    for scope in (one for one in functions(case) if one.name == name):
+    for scope in (one for _, one in syntax(case).functions if one.name == name):
         for one in ast.walk(scope):
             if isinstance(one, ast.Return) and one.value is not None:
                 yield _Part(one.value, scope, outside)

@@ -72,14 +72,13 @@ def _computes(way: ast.stmt) -> bool:
 
 def _handed(case: Case) -> Iterator[Spent]:
     """Iterators that are handed to a function, by a call that ran, and which goes through its parameter twice."""
-    for file in syntax(case).files:
-        for function in (node for node in syntax(case).nodes(file) if isinstance(node, ast.FunctionDef)):
-            for name in (one.arg for one in function.args.args):
-                twice = _gone_through_twice(function, name)
-                given = _givers(case, function, name) if twice is not None else iter(())
-                ran = next((one for one in given if _led_into(case, one[1], file, function)), None)
-                if twice is not None and ran is not None:
-                    yield Spent(ast.unparse(ran[0]), f"line {twice[0]}", ran[1], syntax(case).site(file, twice[1]))
+    for file, function in syntax(case).functions:
+        for name in (one.arg for one in function.args.args):
+            twice = _gone_through_twice(function, name)
+            given = _givers(case, function, name) if twice is not None else iter(())
+            ran = next((one for one in given if _led_into(case, one[1], file, function)), None)
+            if twice is not None and ran is not None:
+                yield Spent(ast.unparse(ran[0]), f"line {twice[0]}", ran[1], syntax(case).site(file, twice[1]))
 
 
 def _gone_through_twice(function: ast.FunctionDef, name: str) -> tuple[int, int] | None:

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.steps.gradients_of_steps import states_at
 from gradscope.explain.deductions.steps.optimizer_parameters import named_in_graphs, optimizer_parameters
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
@@ -66,12 +67,8 @@ def thrown_away(case: Case) -> Iterator[Cause]:
 
 def _is_always_reached(case: Case, call: Backward, lost: list[LeafGradient]) -> bool:
     """Whether each call of the line reached these leaves: part of a loss may begin late."""
-    same = {one.number for one in case.backwards() if one.site == call.site}
-    reached: dict[int, set[int]] = defaultdict(set)
-    for leaf in case.leaf_gradients():
-        if leaf.backward in same:
-            reached[leaf.backward].add(leaf.tensor)
-    return all({leaf.tensor for leaf in lost} <= leaves for leaves in reached.values())
+    reached = (states_at(case).get(one.number) for one in case.backwards() if one.site == call.site)
+    return all({leaf.tensor for leaf in lost} <= leaves.keys() for leaves in reached if leaves is not None)
 
 
 def _leaves(case: Case, call: Backward) -> list[LeafGradient]:
@@ -109,11 +106,16 @@ def _is_wasted(case: Case, call: Backward, leaf: LeafGradient) -> bool:
 
 def _steps_later(case: Case, call: Backward, tensor: int) -> bool:
     """Whether the optimizers that hold a parameter begin late: its line calls backward again before they step first."""
-    holders = {one.optimizer for one in case.optimizer_looks() if any(each.tensor == tensor for each in one.parameters)}
+    holders = _holders(case, tensor)
     begun = [first for optimizer, first in _first_steps(case).items() if optimizer in holders]
     again = (one.number for one in case.backwards() if one.site == call.site and one.number > call.number)
     following = next(again, None)
     return bool(begun) and following is not None and all(following <= first for first in begun)
+
+
+def _holders(case: Case, tensor: int) -> set[int]:
+    """The optimizers that hold a parameter."""
+    return {look.optimizer for look in case.optimizer_looks() if any(one.tensor == tensor for one in look.parameters)}
 
 
 @kept
@@ -147,8 +149,7 @@ def _moved(case: Case) -> frozenset[str | None]:
 
 def _is_cleared(case: Case, first: int, following: LeafGradient) -> bool:
     """Whether zero_grad() of a module, or of an optimizer that holds the leaf, came between two backward calls."""
-    looks = case.optimizer_looks()
-    holders = {look.optimizer for look in looks if any(one.tensor == following.tensor for one in look.parameters)}
+    holders = _holders(case, following.tensor)
     for timeline in timelines(case):
         at = 0
         for moment in timeline.moments:

@@ -9,6 +9,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.lines.step_hooks import registered_behind
 from gradscope.explain.deductions.numbers.skipped_steps import skipped_to_the_end
 from gradscope.explain.deductions.steps.clipped_gradients import is_read_by_a_step
+from gradscope.explain.deductions.steps.gradients_of_steps import states_at
 from gradscope.explain.deductions.steps.small_updates import FEW, clipped_lines, frozen, low_dtype_at, unchanged
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import made_at
@@ -18,7 +19,6 @@ from gradscope.explain.findings.steps.exhausted import made_iterator
 from gradscope.model.finding import Related
 from gradscope.model.site import Site, Stack, user_site
 from gradscope.model.training import CLIP, SCALE, SCALED_STEP, STEP, UNKNOWN, UNSCALE, ZERO_GRAD
-from gradscope.store.asked import kept
 
 _TIMES = 3
 
@@ -129,9 +129,10 @@ def _adds_to_clipped(case: Case, window: tuple[Moment, ...]) -> bool | None:
             total = one.call.total if one.has(CLIP) else total
             stepped |= {one.call.optimizer} if one.has(STEP) else set()
         elif one.backward is not None:
-            reached = _reached(case).get(one.backward.number)
-            if reached is None:
+            states = states_at(case).get(one.backward.number)
+            if states is None:
                 return None
+            reached = frozenset(states)
             found = found or bool(before & reached and not _are_others(case, total, stepped, reached))
             before, total, stepped = reached, UNKNOWN, set()
     return found
@@ -142,15 +143,6 @@ def _are_others(case: Case, total: int, stepped: set[int | None], reached: froze
     stepped then."""
     held = {one.optimizer: {each.tensor for each in one.parameters} for one in case.optimizer_looks()}
     return any((len(ones) == total or one in stepped) and not ones & reached for one, ones in held.items())
-
-
-@kept
-def _reached(case: Case) -> dict[int, frozenset[int]]:
-    """By backward call: the leaves that it gave gradients to, of those that were looked at."""
-    found: dict[int, set[int]] = defaultdict(set)
-    for leaf in case.leaf_gradients():
-        found[leaf.backward].add(leaf.tensor)
-    return {backward: frozenset(leaves) for backward, leaves in found.items()}
 
 
 def _clipped_before_more(window: tuple[Moment, ...]) -> Site | None:
